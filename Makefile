@@ -1,0 +1,30 @@
+PYTHON ?= python3.11
+BIN := .venv/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: repro test bench lock
+
+repro: .venv/installed
+	dvc repro
+	$(BIN)/frostline table
+
+test: .venv/installed
+	ruff check .
+	ruff format --check .
+	mypy
+	lint-imports
+	vulture
+	pytest
+
+bench: .venv/installed
+	$(BIN)/python -m tests.bench
+
+.venv/installed: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv || python3 -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+lock: .venv/installed
+	pip-compile --quiet --generate-hashes --no-emit-index-url --no-header --no-annotate --strip-extras --allow-unsafe \
+		--extra dev --output-file requirements.lock pyproject.toml

@@ -1,0 +1,1 @@
+"""Candidates -> an answer with citations, or a refusal with its reason."""

@@ -1,0 +1,1 @@
+"""Signals and labels -> a frozen threshold that knows what it was measured on."""

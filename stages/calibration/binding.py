@@ -1,0 +1,165 @@
+"""The frozen threshold: one row of a sweep, bound to exactly what it was measured on, and sealed.
+
+A threshold is a number about one system, index, development set and weight. Anywhere else it is an accident. So it
+carries the hashes of all of them, and whoever uses it compares them with what is there now.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from stages.calibration.sweep import Row
+from stages.errors import StaleThresholdError
+from stages.hashing import hash_of, sha256
+from stages.records import Answered, Scored
+
+RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
+SCORING_PARAMS = ("index", "retrieval")
+SCORING_SOURCES = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/records.py")
+REMEDY = "dvc repro -f --no-run-cache freeze_threshold"
+ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a threshold was measured on: sha256 hashes, None where the system has no such part.
+
+    model, checkpoint, dimension  the encoder; None, None, None for a system without one.
+    snapshot     all originals, as (path, sha256).
+    index        index.json.
+    dev_set      development texts and labels.
+    dev_records  the records that were swept.
+    scoring      the params and sources that make the signal.
+    """
+
+    model: str | None
+    checkpoint: str | None
+    dimension: int | None
+    snapshot: str
+    index: str
+    dev_set: str
+    dev_records: str
+    scoring: str
+
+
+@dataclass(frozen=True, slots=True)
+class DevFigures:
+    """How the threshold does on the development set, gate alone."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+    weighted_error: float
+    answer_f1: float | None
+    n_answerable: int
+    n_unanswerable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The sealed record. `seal` is the sha256 of the canonical JSON of everything else."""
+
+    system: str
+    threshold: float | None
+    refuse_all: bool
+    fp_weight: float
+    rule: str
+    binding: Binding
+    dev: DevFigures
+    seal: str
+
+
+def scoring_hash(sources: Mapping[str, str], params: Mapping[str, Any]) -> str:
+    """Hash of what makes a signal: sha256 of every source by its path, and the params."""
+    return hash_of({"sources": sources, "params": params})
+
+
+def dev_set_hash(questions: bytes, labels: bytes) -> str:
+    """Hash of the development texts and labels, as the bytes of their files."""
+    return hash_of({"questions": sha256(questions), "labels": sha256(labels)})
+
+
+def seal_of(threshold: Threshold) -> str:
+    """Sha256 over the canonical JSON of all fields but the seal."""
+    return hash_of({key: value for key, value in asdict(threshold).items() if key != "seal"})
+
+
+def freeze(scored: Scored, row: Row, dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
+    """Bind the chosen row of a sweep over `scored` and seal it. dev_records: sha256 of the file that held `scored`."""
+    figures = DevFigures(
+        tp=row.tp,
+        fp=row.fp,
+        fn=row.fn,
+        tn=row.tn,
+        weighted_error=float(row.weighted_error),
+        answer_f1=None if row.answer_f1 is None else float(row.answer_f1),
+        n_answerable=row.tp + row.fn,
+        n_unanswerable=row.fp + row.tn,
+    )
+    binding = Binding(
+        model=None,
+        checkpoint=None,
+        dimension=None,
+        snapshot=scored.snapshot,
+        index=scored.index,
+        dev_set=dev_set,
+        dev_records=dev_records,
+        scoring=scored.scoring,
+    )
+    return sealed(
+        Threshold(scored.system, row.threshold, row.refuse_all, float(fp_weight), RULE, binding, figures, seal="")
+    )
+
+
+def sealed(threshold: Threshold) -> Threshold:
+    """The same threshold with the seal that its content calls for."""
+    return replace(threshold, seal=seal_of(threshold))
+
+
+def check_threshold(threshold: Threshold, system: str, fp_weight: float, found: Mapping[str, Any]) -> None:
+    """Compare a frozen threshold with what is on disk now.
+
+    found: the binding's fields as they are now; a field that the caller may not open is left out.
+    Raises StaleThresholdError listing every mismatch: field, frozen value, found value, and the command that mends it.
+    """
+    bound = asdict(threshold.binding)
+    pairs = {
+        "seal": (threshold.seal, seal_of(threshold)),
+        "system": (threshold.system, system),
+        "fp_weight": (threshold.fp_weight, float(fp_weight)),
+        "rule": (threshold.rule, RULE),
+        **{f"binding.{name}": (bound[name], value) for name, value in found.items()},
+    }
+    _refuse(system, pairs)
+
+
+def check_derived(threshold: Threshold, row: Row) -> None:
+    """Compare a frozen threshold with the row that its bound records and labels give when they are swept again."""
+    pairs = {name: (getattr(threshold, name), getattr(row, name)) for name in ("threshold", "refuse_all")}
+    pairs |= {f"dev.{name}": (getattr(threshold.dev, name), getattr(row, name)) for name in ("tp", "fp", "fn", "tn")}
+    _refuse(threshold.system, pairs)
+
+
+def check_answers(answered: Answered, threshold: Threshold, questions: str) -> None:
+    """Compare answers with the threshold and the questions file (its sha256) that they must have been made with."""
+    bound, made = threshold.binding, answered.scored
+    pairs = {
+        "answers.threshold": (answered.seal, threshold.seal),
+        "answers.system": (made.system, threshold.system),
+        "answers.snapshot": (made.snapshot, bound.snapshot),
+        "answers.index": (made.index, bound.index),
+        "answers.scoring": (made.scoring, bound.scoring),
+        "answers.questions": (made.questions, questions),
+    }
+    _refuse(threshold.system, pairs, ANSWER_REMEDY)
+
+
+def _refuse(system: str, pairs: Mapping[str, tuple[object, object]], remedy: str = REMEDY) -> None:
+    """Raise StaleThresholdError when some (frozen, found) pair differs."""
+    lines = [f"  {name}: frozen {was}, found {now}" for name, (was, now) in pairs.items() if was != now]
+    if lines:
+        raise StaleThresholdError(
+            f"{system}: what is frozen does not belong here; run `{remedy}`:\n" + "\n".join(lines)
+        )

@@ -1,0 +1,71 @@
+"""All originals -> all entries: documents cut into chunks and fields, images described from their pixels."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from stages.corpus import chunk
+from stages.corpus.describe import describe, words
+from stages.corpus.images import mentions
+from stages.corpus.png import decode
+from stages.corpus.terms import Sections
+from stages.errors import BadInputError
+from stages.params import IndexParams
+from stages.records import Entry, Mention, Original
+
+LANGUAGES = ("en", "zh")
+IMAGE_REPRESENTATION = "description/1"
+T = TypeVar("T")
+
+
+def index_originals(read: Sequence[tuple[Original, bytes]], sections: Sections, params: IndexParams) -> list[Entry]:
+    """Entries of (original, bytes) pairs, documents and images each in the order of the pairs.
+
+    Raises BadInputError listing every file that cannot be used, with its reason.
+    """
+    images = [(one, data) for one, data in read if one.path.lower().endswith(".png")]
+    documents = [(one, data) for one, data in read if not one.path.lower().endswith(".png")]
+    texts, unreadable = _each(documents, _text)
+    descriptions, broken = _each(
+        images, lambda data: words(describe(decode(data, params.max_pixels)), sections, LANGUAGES)
+    )
+    if unreadable or broken:
+        raise BadInputError("\n".join([*unreadable, *broken]))
+    shown = _mentions(texts)
+    found = [_image(one, text, shown.get(one.path, ())) for one, text in descriptions]
+    for one, text in texts:
+        found += chunk.entries(one.path, one.sha256, text, params.chunk_tokens, params.chunk_overlap)
+    return found
+
+
+def _each(
+    read: Iterable[tuple[Original, bytes]], make: Callable[[bytes], T]
+) -> tuple[list[tuple[Original, T]], list[str]]:
+    """Apply `make` to each file's bytes; returns what it made, and a finding for each file that it refused."""
+    made, findings = [], []
+    for one, data in read:
+        try:
+            made.append((one, make(data)))
+        except BadInputError as error:
+            findings.append(f"{one.path}: {error}")
+    return made, findings
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+
+
+def _mentions(texts: Iterable[tuple[Original, str]]) -> dict[str, tuple[Mention, ...]]:
+    found: dict[str, tuple[Mention, ...]] = {}
+    for one, text in texts:
+        for image, places in mentions(one.path, one.sha256, text).items():
+            found[image] = (*found.get(image, ()), *places)
+    return found
+
+
+def _image(original: Original, description: str, shown: Sequence[Mention]) -> Entry:
+    return Entry(
+        original.path, "image", original.path, original.sha256, IMAGE_REPRESENTATION, description, mentions=tuple(shown)
+    )

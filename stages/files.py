@@ -1,0 +1,240 @@
+"""The one room that opens files. Everything read is checked here; everything written is whole or not there at all.
+
+JSON is written with sorted keys, shortest round-trip floats, UTF-8 and "\\n" line ends, so that equal content is equal
+bytes. Nothing that is read is ever executed: JSON by msgspec into declared types, YAML by the safe loader.
+"""
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from stages.errors import BadInputError
+from stages.hashing import canonical_json, hash_of, sha256
+from stages.records import Label, Original, Question
+
+T = TypeVar("T")
+
+ORIGINAL_SUFFIXES = (".png", ".md")
+
+
+def of_system(folder: str | Path, system: str, suffix: str = ".json") -> Path:
+    """The file of one system in a folder that holds one for each."""
+    return Path(folder) / f"{system}{suffix}"
+
+
+def in_system(folder: str | Path, system: str, name: str) -> Path:
+    """A file of one system in a folder that holds a folder for each."""
+    return Path(folder) / system / name
+
+
+def hash_file(path: str | Path) -> str:
+    """SHA-256 of a file's bytes."""
+    return sha256(read_bytes(path))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a whole file; BadInputError names it when that cannot be done."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror}); run the stage that makes it") from error
+
+
+def decode_text(data: bytes, name: str) -> str:
+    """Decode UTF-8, keeping every character and line end as it is."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{name}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+
+
+def read_json(path: str | Path, kind: type[T]) -> T:
+    """Read one JSON value of the declared type; BadInputError names the file and the place that does not fit."""
+    return decode_json(read_bytes(path), kind, str(path))
+
+
+def decode_json(data: bytes, kind: type[T], name: str) -> T:
+    """Decode bytes that are already read; errors as in `read_json`."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInputError(f"{name}: {error}") from error
+
+
+def read_jsonl(path: str | Path, kind: type[T], *, missing_ok: bool = False) -> list[T]:
+    """Read one object a line, exactly the keys of `kind`; every bad line is listed with its number.
+
+    missing_ok: a file that is not there holds no rows.
+    """
+    if missing_ok and not Path(path).exists():
+        return []
+    rows: list[T] = []
+    findings = []
+    known = {item.encode_name for item in msgspec.inspect.type_info(kind).fields}  # type: ignore[attr-defined]
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(msgspec.json.decode(line, type=kind))
+            unknown = set(msgspec.json.decode(line)) - known
+            if unknown:
+                findings.append(f"{path}:{number}: unknown keys {', '.join(sorted(unknown))}")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            findings.append(f"{path}:{number}: {error}")
+    if findings:
+        raise BadInputError("\n".join(findings))
+    return rows
+
+
+class _QuestionRow(msgspec.Struct):
+    id: str
+    text: str
+
+
+def read_questions(path: str | Path) -> list[Question]:
+    """Read {"id","text"} rows in file order; duplicate ids are an error."""
+    rows = [Question(row.id, row.text) for row in read_jsonl(path, _QuestionRow)]
+    _refuse_duplicates(path, [row.id for row in rows])
+    return rows
+
+
+def read_labels(path: str | Path) -> list[Label]:
+    """Read label rows in file order; duplicate ids and refusals without kind and reason are errors."""
+    rows = read_jsonl(path, Label)
+    _refuse_duplicates(path, [row.id for row in rows])
+    unexplained = [
+        row.id for row in rows if not row.answerable and not (row.unanswerable_kind and row.unanswerable_reason)
+    ]
+    if unexplained:
+        raise BadInputError(
+            f"{path}: refusals without unanswerable_kind and unanswerable_reason: {', '.join(unexplained)}"
+        )
+    return rows
+
+
+def _refuse_duplicates(path: str | Path, ids: Sequence[str]) -> None:
+    twice = sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else []
+    if twice:
+        raise BadInputError(f"{path}: duplicate ids {', '.join(twice)}")
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """Read a YAML mapping with the safe loader."""
+    import yaml
+
+    try:
+        value = yaml.safe_load(decode_text(read_bytes(path), str(path)))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise BadInputError(f"{path}: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInputError(f"{path}: expected a mapping, got {type(value).__name__}")
+    return value
+
+
+def list_originals(corpus: str | Path) -> list[str]:
+    """Paths of all originals relative to `corpus`, sorted. Dot files are left out; any other stranger is an error."""
+    root = Path(corpus)
+    paths = sorted(item.relative_to(root).as_posix() for item in root.rglob("*") if item.is_file())
+    paths = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+    strangers = [path for path in paths if not path.lower().endswith(ORIGINAL_SUFFIXES)]
+    if strangers:
+        raise BadInputError("\n".join(f"{root / path}: neither .png nor .md; move it out" for path in strangers))
+    if not paths:
+        raise BadInputError(f"{root}: no .png or .md file")
+    return paths
+
+
+def read_original(corpus: str | Path, path: str) -> tuple[Original, bytes]:
+    """Read one original with its identity."""
+    data = read_bytes(Path(corpus) / path)
+    return Original(path, sha256(data), len(data)), data
+
+
+def hash_sources(names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of source files beside this package (`stages/corpus`, `stages/records.py`); of a folder every *.py and *.yaml."""
+    root = Path(__file__).parent.parent
+    found: dict[str, str] = {}
+    for path in (root / name for name in names):
+        inside = [item for suffix in ("*.py", "*.yaml") for item in path.rglob(suffix)] if path.is_dir() else [path]
+        found.update((item.relative_to(root).as_posix(), sha256(read_bytes(item))) for item in inside)
+    return dict(sorted(found.items()))
+
+
+def snapshot_hash(originals: Iterable[Original]) -> str:
+    """Hash of (path, sha256) of all originals, in the order of their paths."""
+    return hash_of(sorted((one.path, one.sha256) for one in originals))
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> str:
+    """Write numpy arrays as .npz without pickle (byte-stable: no time in it); returns the file's sha256."""
+    import numpy as np
+
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    write_bytes(path, stream.getvalue())
+    return sha256(stream.getvalue())
+
+
+def read_arrays(path: str | Path, expected: str) -> dict[str, Any]:
+    """Read an .npz that `write_arrays` wrote; BadInputError when its sha256 is not the one its index names."""
+    import numpy as np
+
+    data = read_bytes(path)
+    if sha256(data) != expected:
+        raise BadInputError(f"{path}: sha256 {sha256(data)}, the index names {expected}; run `dvc repro build_index`")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write under a temporary name, sync, rename: a reader never sees half a file."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def write_rows(path: str | Path, value: object) -> None:
+    """Write a record or mapping with one top-level key a line and one list item a line: small files, readable diffs."""
+    lines = []
+    for key, item in sorted(msgspec.to_builtins(value).items()):
+        if isinstance(item, list | tuple):
+            body = b"[\n" + b",\n".join(canonical_json(row) for row in item) + b"\n]" if item else b"[]"
+        else:
+            body = canonical_json(item)
+        lines.append(canonical_json(key) + b": " + body)
+    write_bytes(path, b"{\n" + b",\n".join(lines) + b"\n}\n")
+
+
+def write_json(path: str | Path, value: object) -> None:
+    """Write indented JSON for files that people read."""
+    write_bytes(path, msgspec.json.format(canonical_json(value), indent=2) + b"\n")
+
+
+def write_jsonl(path: str | Path, rows: Iterable[object]) -> None:
+    """Write one object a line."""
+    write_bytes(path, b"".join(canonical_json(row) + b"\n" for row in rows))
+
+
+def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a header and rows; None is an empty cell."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    write_bytes(path, stream.getvalue().encode("utf-8"))

@@ -1,0 +1,177 @@
+"""One system's numbers, in two steps: judging records needs labels, summing them up under a threshold does not."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from stages.errors import BadInputError
+from stages.measures.answers import Outcome, answer_counts, citation_counts, correct_if_accepted, refusal_reasons
+from stages.measures.context import ContextCounts, context_counts, context_metrics
+from stages.measures.ranking import first_relevant_rank, ranking_metrics
+from stages.measures.refusal import confusion, refusal_metrics
+from stages.measures.relevance import relevant_ids
+from stages.records import UNANSWERABLE_KINDS, Category, Decision, Entry, Label, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A record that met its label, before any threshold; plain JSON on disk.
+
+    rank_before/rank_after  first relevant rank in the pool before and after reranking; None when it holds none.
+    cited/verified          the record has citations; each quote was compared with its original.
+    """
+
+    id: str
+    category: Category
+    split: Literal["train", "heldout"] | None
+    contract: bool
+    kind: str | None
+    signal: float | None
+    support: bool
+    refusal: str | None
+    correct_if_accepted: bool
+    rank_before: int | None
+    rank_after: int | None
+    cited: bool
+    verified: bool
+    context: ContextCounts
+
+    @property
+    def answerable(self) -> bool:
+        """True for a question that the frozen corpus answers."""
+        return self.category != "refusal"
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """Development records that met their labels: `dev_set` hashes texts and labels, `dev_records` the records file."""
+
+    system: str
+    dev_set: str
+    dev_records: str
+    judged: tuple[Judged, ...]
+
+
+def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: bool) -> Judged:
+    """Compare one record with its label; `entries` is the index by id, `verified` whether its quotes were compared.
+
+    Raises BadInputError naming every id of the record that the index lacks.
+    """
+    seen = {candidate.id for candidate in (*record.candidates, *record.reranked)} | set(record.context.selected)
+    lacking = sorted(seen - entries.keys())
+    if lacking:
+        raise BadInputError(f"{record.id}: not in the index: {', '.join(lacking)}; answer with this index again")
+    relevant = relevant_ids(label, (entries[name] for name in seen))
+    return Judged(
+        id=record.id,
+        category=label.category,
+        split=label.split,
+        contract=label.contract,
+        kind=None if label.answerable else label.unanswerable_kind,
+        signal=record.signal,
+        support=record.support,
+        refusal=record.refusal,
+        correct_if_accepted=correct_if_accepted(record, label, [entries[name] for name in record.context.selected]),
+        rank_before=first_relevant_rank((candidate.id for candidate in record.candidates), relevant),
+        rank_after=first_relevant_rank((candidate.id for candidate in record.reranked), relevant),
+        cited=bool(record.citations),
+        verified=verified,
+        context=context_counts(record.context, label, entries),
+    )
+
+
+def judge_all(
+    records: Sequence[Record], labels: Sequence[Label], entries: Mapping[str, Entry], verified: Mapping[str, bool]
+) -> list[Judged]:
+    """Judge every record, in the records' order; `verified` by question id.
+
+    Raises BadInputError listing every question that records, labels and `verified` do not each hold exactly once, and
+    every refusal of an unknown kind.
+    """
+    expected = {label.id: label for label in labels}
+    names = [record.id for record in records]
+    findings = [
+        *_twice("records", names),
+        *_twice("labels", [label.id for label in labels]),
+        *_lacking("records", expected, names),
+        *_lacking("labels", names, expected),
+        *_lacking("verified", names, verified),
+        *_unknown_kinds(labels),
+    ]
+    if findings:
+        raise BadInputError("\n".join(findings))
+    return [judge(record, expected[record.id], entries, verified[record.id]) for record in records]
+
+
+def _twice(where: str, names: Sequence[str]) -> list[str]:
+    return [f"{where}: {name}: stands there {times} times" for name, times in Counter(names).items() if times > 1]
+
+
+def _lacking(where: str, wanted: Iterable[str], found: Iterable[str]) -> list[str]:
+    return [f"{where}: {name}: missing" for name in sorted(set(wanted) - set(found))]
+
+
+def _unknown_kinds(labels: Iterable[Label]) -> list[str]:
+    kinds = {label.id: label.unanswerable_kind for label in labels if not label.answerable}
+    unknown = {name: kind for name, kind in kinds.items() if kind not in UNANSWERABLE_KINDS}
+    return [f"labels: {name}: {kind!r} is none of {', '.join(UNANSWERABLE_KINDS)}" for name, kind in unknown.items()]
+
+
+def outcome(row: Judged, decision: Decision) -> Outcome:
+    """Give what became of one question: an answer is right as judged, a refusal where nothing can be answered."""
+    refused = decision.status == "refused"
+    return Outcome(
+        category=row.category,
+        heldout=row.category == "image" and row.split == "heldout",
+        kind=row.kind,
+        refused=refused,
+        reason=decision.reason,
+        correct=not row.answerable if refused else row.correct_if_accepted,
+        cited=row.cited,
+        verified=row.verified,
+    )
+
+
+def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight: Fraction) -> dict[str, Any]:
+    """Sum up one system's questions; `decisions` in the order of `judged` (ValueError for unequal lengths).
+
+    contract   answers and, after reranking, retrieval over the questions fixed for good.
+    answers    counts by category over all questions, and the reasons of refusals.
+    retrieval  before and after reranking, over answerable questions.
+    gate, support, decision   the threshold alone, the support check alone, both, each against answerability.
+    context, citations        as in their rooms.
+    """
+    outcomes = [outcome(row, decision) for row, decision in zip(judged, decisions, strict=True)]
+    fixed = [row for row in judged if row.contract]
+    asked = [row for row in judged if row.answerable]
+    answerable = [row.answerable for row in judged]
+    return {
+        "contract": {
+            **answer_counts([result for row, result in zip(judged, outcomes, strict=True) if row.contract]),
+            "retrieval": ranking_metrics([row.rank_after for row in fixed if row.answerable]),
+        },
+        "answers": {**answer_counts(outcomes), "reasons": refusal_reasons(outcomes)},
+        "retrieval": {
+            "before_rerank": ranking_metrics([row.rank_before for row in asked]),
+            "after_rerank": ranking_metrics([row.rank_after for row in asked]),
+        },
+        "gate": refusal_metrics(confusion(answerable, [decision.gate for decision in decisions]), fp_weight),
+        "support": refusal_metrics(confusion(answerable, [row.support for row in judged]), fp_weight),
+        "decision": refusal_metrics(confusion(answerable, [not result.refused for result in outcomes]), fp_weight),
+        "context": context_metrics([row.context for row in judged], answerable),
+        "citations": citation_counts(outcomes),
+    }
+
+
+def system_metrics(
+    records: Sequence[Record],
+    decisions: Sequence[Decision],
+    labels: Sequence[Label],
+    entries: Mapping[str, Entry],
+    fp_weight: Fraction,
+    verified: Mapping[str, bool],
+) -> dict[str, Any]:
+    """Judge and sum up in one go; `decisions` in the order of `records`. Arguments and errors as in the two steps."""
+    return aggregate(judge_all(records, labels, entries, verified), decisions, fp_weight)

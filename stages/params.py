@@ -1,0 +1,125 @@
+"""Typed parameters: what `params.yaml` may say, with types and ranges; anything else is an error that shows what was got."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from typing import Any, Literal, TypeVar
+
+from stages.errors import BadInputError
+
+SYSTEMS = ("lexical",)
+Section = TypeVar("Section")
+
+
+def _number(kind: type, low: float, high: float = float("inf"), *, above: bool = False) -> Any:
+    """Declare a numeric parameter in [low, high], or in (low, high] with `above`."""
+    return field(metadata={"kind": kind, "low": low, "high": high, "above": above})
+
+
+def _flag() -> Any:
+    return field(metadata={"kind": bool})
+
+
+def _choice(*values: str) -> Any:
+    return field(metadata={"kind": str, "choices": values})
+
+
+@dataclass(frozen=True)
+class IndexParams:
+    """`max_pixels` per PNG; `chunk_tokens` and `chunk_overlap` in approximate tokens (stages.corpus.tokens)."""
+
+    max_pixels: int = _number(int, 1)
+    chunk_tokens: int = _number(int, 1)
+    chunk_overlap: int = _number(int, 0)
+
+
+@dataclass(frozen=True)
+class RetrievalParams:
+    """`pool` candidates are handed to the reranker (at most a tenth of the entries), `top_k` go on to the context."""
+
+    bm25_k1: float = _number(float, 0)
+    bm25_b: float = _number(float, 0, 1)
+    pool: int = _number(int, 1)
+    top_k: int = _number(int, 1)
+    rerank: bool = _flag()
+
+
+@dataclass(frozen=True)
+class ContextParams:
+    """`budget` in `unit`."""
+
+    unit: Literal["tokens", "characters"] = _choice("tokens", "characters")
+    budget: int = _number(int, 1)
+
+
+@dataclass(frozen=True)
+class SupportParams:
+    """Idf-weighted shares: of a question that its source has to cover, by kind of source, and of a field's name that the
+    question has to ask for."""
+
+    field_coverage: float = _number(float, 0, 1)
+    passage_coverage: float = _number(float, 0, 1)
+    field_name: float = _number(float, 0, 1)
+
+
+@dataclass(frozen=True)
+class CalibrateParams:
+    """`fp_weight`: how many false refusals one false accept is worth; 2 and 2.0 are the same weight."""
+
+    fp_weight: float = _number(float, 0, above=True)
+
+    @property
+    def weight(self) -> Fraction:
+        """The weight as the decimal that was written: 0.1 is 1/10, so that equal costs are equal."""
+        return Fraction(repr(self.fp_weight))
+
+
+def _finding(name: str, value: object, rule: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with one value, or None. A bool is no number here although Python says so."""
+    kind = rule["kind"]
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    fits = numeric and (kind is float or isinstance(value, int)) if kind in (int, float) else isinstance(value, kind)
+    if not fits:
+        return f"{name}: expected {kind.__name__}, got {value!r}"
+    if "choices" in rule and value not in rule["choices"]:
+        return f"{name}: expected one of {', '.join(rule['choices'])}, got {value!r}"
+    if "low" in rule:
+        assert isinstance(value, int | float)
+        low, high = rule["low"], rule["high"]
+        inside = (value > low if rule["above"] else value >= low) and value <= high and value != float("inf")
+        if not inside:
+            bound = f"above {low}" if rule["above"] else f"at least {low}"
+            return (
+                f"{name}: expected {bound}"
+                + (f" and at most {high}" if high < float("inf") else "")
+                + f", got {value!r}"
+            )
+    return None
+
+
+def load_section(kind: type[Section], name: str, raw: object) -> Section:
+    """Build one section from what YAML gave.
+
+    Raises BadInputError listing every unknown, missing and mistyped key at once.
+    """
+    if not isinstance(raw, dict):
+        raise BadInputError(f"params.yaml: {name}: expected a mapping, got {raw!r}")
+    known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
+    findings = [f"{name}.{key}: unknown key (known: {', '.join(known)})" for key in raw if key not in known]
+    findings += [f"{name}.{key}: missing" for key in known if key not in raw and known[key].default is MISSING]
+    checked = [_finding(f"{name}.{key}", raw[key], known[key].metadata) for key in known if key in raw]
+    findings += [text for text in checked if text]
+    if findings:
+        raise BadInputError("\n".join(f"params.yaml: {text}" for text in findings))
+    return kind(**raw)
+
+
+def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    """The systems to run, in the order given. Raises BadInputError for an unknown, repeated or missing one."""
+    systems = raw.get("systems")
+    if not isinstance(systems, list) or not systems or len(set(map(str, systems))) < len(systems):
+        raise BadInputError(f"params.yaml: systems: expected a list of distinct names, got {systems!r}")
+    unknown = [name for name in systems if name not in SYSTEMS]
+    if unknown:
+        raise BadInputError(f"params.yaml: systems: unknown {unknown} (known: {', '.join(SYSTEMS)})")
+    return tuple(systems)

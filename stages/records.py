@@ -1,0 +1,207 @@
+"""The record types that carry everything between the rooms. All immutable; plain JSON on disk.
+
+A path is relative to `corpus/` with forward slashes and is the id of that original. `start` and `end` count
+Unicode characters of the file decoded as UTF-8, end exclusive.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+EntryKind = Literal["image", "chunk", "field"]
+Category = Literal["image", "field", "passage", "refusal"]
+Status = Literal["answered", "refused"]
+
+CATEGORIES = ("image", "field", "passage", "refusal")
+UNANSWERABLE_KINDS = ("missing", "hard_negative", "partial", "unknown_attribute", "conflict", "injection")
+REASONS = (
+    "no_candidate",
+    "source_changed",
+    "below_threshold",
+    "instruction_in_source",
+    "conflict",
+    "unknown_attribute",
+    "no_such_subject",
+    "field_not_given",
+    "partial",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of one original."""
+
+    path: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """One file of the corpus: `size` in bytes, `sha256` over its bytes."""
+
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where a document shows an image; `words` are its alt text and title, `headings` the heading path there."""
+
+    path: str
+    sha256: str
+    start: int
+    end: int
+    words: str
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What can be retrieved: an image, a chunk of a document, or one field of a document.
+
+    text      image: its description in words; chunk: the source text of its span, verbatim; field: the field's name.
+    headings  heading path from the document's title down; a table row's subject is its last element.
+    start/end span in the original (a field: the whole line or row it stands in); None for an image.
+    value     field only: the value verbatim, at value_start/value_end.
+    chunk     field only: id of the chunk whose span holds the value.
+    mentions  image only: where documents show it.
+    """
+
+    id: str
+    kind: EntryKind
+    path: str
+    sha256: str
+    representation: str
+    text: str
+    headings: tuple[str, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    value: str | None = None
+    value_start: int | None = None
+    value_end: int | None = None
+    chunk: str | None = None
+    mentions: tuple[Mention, ...] = ()
+
+
+class Question(NamedTuple):
+    """What the system may see of a question."""
+
+    id: str
+    text: str
+
+
+class Candidate(NamedTuple):
+    """One place in a rank list, best first; ties in score are ordered by id."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A verifiable source: `quote` is what stands at start:end (None for an image, which is cited whole)."""
+
+    path: str
+    sha256: str
+    start: int | None
+    end: int | None
+    quote: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the answerer may see, in ranked order, as chunk ids. `used` and `budget` count `unit`."""
+
+    selected: tuple[str, ...]
+    dropped_budget: tuple[str, ...]
+    dropped_duplicate: tuple[str, ...]
+    unit: str
+    used: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question, seen by one system, before any threshold.
+
+    rank_lists  by source (`lexical`, …): the lists that were fused; candidates is the pool before reranking,
+                reranked the same pool after it.
+    signal      on an absolute scale; None when there is no candidate.
+    support     True when the answer stands in an original that was read again; refusal is the reason otherwise.
+    image/answer  what would be answered: an image path, or the verbatim value or passage.
+    """
+
+    id: str
+    text: str
+    rank_lists: dict[str, tuple[Candidate, ...]]
+    candidates: tuple[Candidate, ...]
+    reranked: tuple[Candidate, ...]
+    signal: float | None
+    support: bool
+    refusal: str | None
+    image: str | None
+    answer: str | None
+    citations: tuple[Citation, ...]
+    context: Context
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A record met by a frozen threshold; answered = gate and support, `reason` is the first of REASONS that applies."""
+
+    threshold: float | None
+    gate: bool
+    status: Status
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What is right. `evidence`: one alternative of every group is necessary."""
+
+    id: str
+    category: Category
+    split: Literal["train", "heldout"] | None
+    contract: bool
+    expected_image: str | None
+    expected_value: str | None
+    evidence: tuple[tuple[Span, ...], ...]
+    unanswerable_kind: str | None
+    unanswerable_reason: str | None
+
+    @property
+    def answerable(self) -> bool:
+        """True for a question that the frozen corpus answers."""
+        return self.category != "refusal"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`index.json`: what was indexed. `snapshot` hashes (path, sha256) of all originals, `lexical` is lexical.npz's."""
+
+    snapshot: str
+    lexical: str
+    originals: tuple[Original, ...]
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Records of one system with the sha256 of what they were made from: the chain that a threshold is bound to."""
+
+    system: str
+    snapshot: str
+    index: str
+    scoring: str
+    questions: str
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Holdout records met by a frozen threshold, named by its seal; one decision for each record, in order."""
+
+    seal: str
+    scored: Scored
+    decisions: tuple[Decision, ...]

@@ -1,0 +1,58 @@
+"""The index as retrieval sees it: the entries, what terms they hold, and what their names weigh."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from stages.corpus.terms import Vocabulary, terms
+from stages.params import RetrievalParams
+from stages.records import Candidate, Entry
+from stages.retrieval.lexical import LexicalIndex, bm25, rank
+from stages.retrieval.rerank import entry_name, rerank
+
+POOL_SHARE = 10
+
+
+@lru_cache(maxsize=1 << 16)
+def _distinct(text: str, words: Vocabulary) -> tuple[str, ...]:
+    return tuple(sorted({term.text for term in terms(text, words)}))
+
+
+@dataclass(frozen=True)
+class Library:
+    """`ids[row]` is the entry in that row of the lexical index; `words` is the vocabulary that cut its terms."""
+
+    ids: tuple[str, ...]
+    entries: Mapping[str, Entry]
+    lexical: LexicalIndex
+    words: Vocabulary
+    rows: Mapping[str, int]
+
+    def held(self, entry_id: str) -> frozenset[str]:
+        """Distinct terms that an entry holds, heading path and mentions included."""
+        return self.lexical.held(self.rows[entry_id])
+
+    def weigh(self, text: str) -> dict[str, float]:
+        """Distinct terms of a short text with their idf."""
+        return {term: self.lexical.idf(term) for term in _distinct(text, self.words)}
+
+    def pool_depth(self, wanted: int) -> int:
+        """How many candidates the reranker gets: never more than a tenth of the entries, never none."""
+        return max(1, min(wanted, len(self.ids) // POOL_SHARE))
+
+
+def lexical_candidates(library: Library, asked: Iterable[str], params: RetrievalParams) -> tuple[Candidate, ...]:
+    """The BM25 pool for the distinct terms of a question."""
+    scores = bm25(library.lexical, asked, params.bm25_k1, params.bm25_b)
+    return rank(library.ids, scores, library.pool_depth(params.pool))
+
+
+def reranked(
+    library: Library, pool: tuple[Candidate, ...], asked: Mapping[str, float], params: RetrievalParams
+) -> tuple[Candidate, ...]:
+    """The pool after the reranker, or as it came when the reranker is switched off."""
+    if not params.rerank:
+        return pool
+    held = {one.id: library.held(one.id) for one in pool}
+    named = {one.id: library.weigh(entry_name(library.entries[one.id])) for one in pool}
+    return rerank(pool, asked, held, named)

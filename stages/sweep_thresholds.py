@@ -1,0 +1,32 @@
+"""Stage: development records meet their labels: every decision boundary, and the judged records for the dev figures."""
+
+from stages import files
+from stages.assemble import verified_citations
+from stages.calibration.binding import dev_set_hash
+from stages.calibration.sweep import Row, cells, sweep
+from stages.measures.evaluate import Swept, judge_all
+from stages.params import CalibrateParams, load_section, load_systems
+from stages.records import Index, Scored
+from stages.stage import run, stage_paths
+
+
+def main() -> None:
+    """Write <system>.csv, one row a boundary, and <system>.json, what freezing needs of the labels."""
+    paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep")
+    params = files.read_yaml(paths.params)
+    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
+    entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    labels = files.read_labels(paths.labels)
+    dev_set = dev_set_hash(files.read_bytes(paths.questions), files.read_bytes(paths.labels))
+    for system in load_systems(params):
+        source = files.of_system(paths.records, system)
+        records = files.read_json(source, Scored).records
+        judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
+        rows = sweep([row.signal for row in judged], [row.answerable for row in judged], weight)
+        files.write_csv(files.of_system(paths.sweep, system, ".csv"), Row._fields, map(cells, rows))
+        swept = Swept(system, dev_set, files.hash_file(source), tuple(judged))
+        files.write_rows(files.of_system(paths.sweep, system), swept)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -54,12 +54,13 @@ class ContextParams:
 
 @dataclass(frozen=True)
 class SupportParams:
-    """Idf-weighted shares: of a question that its source has to cover, by kind of source, and of a field's name that the
-    question has to ask for."""
+    """Idf-weighted shares that make support: of a question, its names apart, that a field, a passage or (for one part of
+    several) any source has to cover; and of a field's name that the question has to ask for."""
 
     field_coverage: float = _number(float, 0, 1)
     passage_coverage: float = _number(float, 0, 1)
     field_name: float = _number(float, 0, 1)
+    part_coverage: float = _number(float, 0, 1)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,19 @@
 """One question through one system, before any threshold: candidates, signal, context, proposal, support."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from stages.answering.cite import cite, unchanged
 from stages.answering.context import build_context
-from stages.answering.instruction import instructs
 from stages.answering.question import Asked, read_question
 from stages.answering.signal import lexical_signal
-from stages.answering.support import Source, first_reason
+from stages.answering.source import Source, read_source
+from stages.answering.support import Corpus, best_mention, first_reason
 from stages.corpus.terms import Vocabulary
 from stages.params import ContextParams, RetrievalParams, SupportParams
 from stages.records import Candidate, Citation, Context, Entry, Question, Record
 from stages.retrieval.library import Library, lexical_candidates, reranked
-from stages.retrieval.rerank import entry_name
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,20 @@ class Answerer:
     def answer(self, question: Question) -> Record:
         """Answer one question; a refusal is a normal result, with its reason."""
         library = self.library
-        asked = read_question(question.text, library.words, self.cues, library.lexical.idf)
+        asked = read_question(question.text, library.words, self.cues, library.lexical)
         lexical = lexical_candidates(library, asked.weights, self.retrieval)
         ranked = reranked(library, lexical, asked.weights, self.retrieval)
         top = ranked[: self.retrieval.top_k]
         context = build_context(top, library.entries, self.context)
-        signal = lexical_signal(asked.weights, library.held(top[0].id)) if top else None
-        entry, citations, refusal = self._propose(asked, ranked, context)
+        sources = [read_source(library.entries[one.id], library, self.cues) for one in top]
+        entry, citations, refusal = self._propose(asked, sources)
         return Record(
             id=question.id,
             text=question.text,
             rank_lists={"lexical": lexical},
             candidates=lexical,
             reranked=ranked,
-            signal=signal,
+            signal=lexical_signal(asked, sources[0]) if sources else None,
             support=refusal is None,
             refusal=refusal,
             image=entry.path if entry and entry.kind == "image" else None,
@@ -60,31 +59,16 @@ class Answerer:
         )
 
     def _propose(
-        self, asked: Asked, ranked: tuple[Candidate, ...], context: Context
+        self, asked: Asked, sources: Sequence[Source]
     ) -> tuple[Entry | None, tuple[Citation, ...], str | None]:
         """The best candidate, its citations, and why it may not be used (None when it may)."""
-        if not ranked or not asked.weights:
+        if not sources:
             return None, (), "no_candidate"
-        best, *rivals = [self._source(one) for one in ranked]
-        data = self.read(best.entry.path)
-        if not unchanged(best.entry, data):
+        best = sources[0]
+        places = [best.entry, *best_mention(asked, best)]
+        originals = [self.read(place.path) for place in places]
+        if not all(unchanged(place, data) for place, data in zip(places, originals, strict=True)):
             return best.entry, (), "source_changed"
-        reason = first_reason(asked, best, rivals, self.field_names, self.support)
-        return best.entry, self._cite(best.entry, data), reason
-
-    def _source(self, candidate: Candidate) -> Source:
-        entry = self.library.entries[candidate.id]
-        chunk = self.library.entries[entry.chunk] if entry.chunk else entry
-        return Source(
-            entry=entry,
-            held=self.library.held(entry.id),
-            around=self.library.held(chunk.id),
-            name=self.library.weigh(entry_name(entry)),
-            instructs=entry.kind != "image" and instructs(chunk.text, self.cues),
-        )
-
-    def _cite(self, entry: Entry, data: bytes) -> tuple[Citation, ...]:
-        if entry.kind == "image":
-            return (cite(entry, None, None, None),)
-        start, end = (entry.value_start, entry.value_end) if entry.kind == "field" else (entry.start, entry.end)
-        return (cite(entry, start, end, data.decode("utf-8")),)
+        corpus = Corpus(self.library.any_holds(asked.named), self.field_names)
+        citations = tuple(cite(place, data) for place, data in zip(places, originals, strict=True))
+        return best.entry, citations, first_reason(asked, sources, corpus, self.support)

@@ -1,18 +1,21 @@
 """Citations: taken from an original that was read again, verified by hash, span and quote."""
 
 from stages.hashing import sha256
-from stages.records import Citation, Entry
+from stages.records import Citation, Entry, Mention
 
 
-def cite(entry: Entry, start: int | None, end: int | None, text: str | None) -> Citation:
-    """Cite `text[start:end]` of an entry's original, or the whole original where there is no span."""
-    quote = None if start is None or text is None else text[start:end]
-    return Citation(entry.path, entry.sha256, start, end, quote)
+def cite(place: Entry | Mention, data: bytes) -> Citation:
+    """Cite what stands in `data`, the original's bytes: a field's value, a chunk or mention whole, an image without span."""
+    start, end = place.start, place.end
+    if isinstance(place, Entry) and place.kind == "field":
+        start, end = place.value_start, place.value_end
+    quote = None if start is None else data.decode("utf-8")[start:end]
+    return Citation(place.path, place.sha256, start, end, quote)
 
 
-def unchanged(entry: Entry, data: bytes) -> bool:
+def unchanged(place: Entry | Mention, data: bytes) -> bool:
     """True when the original's bytes are the ones that were indexed."""
-    return sha256(data) == entry.sha256
+    return sha256(data) == place.sha256
 
 
 def verifies(citation: Citation, data: bytes) -> bool:

@@ -1,18 +1,27 @@
 """A question as the system understands it: weighted terms, the parts it joins, and whether it gives orders."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stages.answering.instruction import instructs
+from stages.answering.instruction import question_instructs
 from stages.corpus.terms import STOP, Term, Vocabulary, all_terms
+from stages.retrieval.lexical import LexicalIndex
 
 JOIN = f"{STOP}/and"
+NAME_WEIGHT = 2.0
+UNKNOWN_WEIGHT = 0.25
 
 
 @dataclass(frozen=True)
 class Asked:
-    """weights: idf of every distinct term. named: the terms that look like names. parts: distinct terms of each
-    conjunct, one part when nothing is joined. instructs: the question itself tries to override the rules."""
+    """What a question asks for.
+
+    weights    every distinct term by its idf; a name counts NAME_WEIGHT times, since another subject's value is no
+               answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
+    named      the terms that look like names, and pairs (`harrow~300`) that some entry holds.
+    parts      distinct unnamed terms of each conjunct, one part when nothing is joined.
+    instructs  the question itself tries to override the rules.
+    """
 
     weights: Mapping[str, float]
     named: frozenset[str]
@@ -20,23 +29,35 @@ class Asked:
     instructs: bool
 
 
-def _split(found: Sequence[Term]) -> list[frozenset[str]]:
+def _split(found: Sequence[Term]) -> tuple[frozenset[str], ...]:
     parts: list[set[str]] = [set()]
     for term in found:
         if term.text == JOIN:
             parts.append(set())
-        elif not term.text.startswith(STOP):
+        elif not term.named and not term.text.startswith(STOP):
             parts[-1].add(term.text)
-    return [frozenset(part) for part in parts if part]
+    return tuple(frozenset(part) for part in parts if part)
 
 
-def read_question(text: str, words: Vocabulary, cues: Vocabulary, idf: Callable[[str], float]) -> Asked:
+def _names(found: Sequence[Term], lexical: LexicalIndex) -> frozenset[str]:
+    pairs = (term.pair for term in found if term.pair and term.pair in lexical.terms)
+    return frozenset([*(term.text for term in found if term.named), *pairs])
+
+
+def _weigh(term: str, named: bool, lexical: LexicalIndex) -> float:
+    if named:
+        return NAME_WEIGHT * lexical.idf(term)
+    return lexical.idf(term) * (1.0 if term in lexical.terms else UNKNOWN_WEIGHT)
+
+
+def read_question(text: str, words: Vocabulary, cues: Vocabulary, lexical: LexicalIndex) -> Asked:
     """Analyse the text of a question; it is data, whatever it says."""
     found = all_terms(text, words)
     meant = [term for term in found if not term.text.startswith(STOP)]
+    named = _names(meant, lexical)
     return Asked(
-        weights={term.text: idf(term.text) for term in meant},
-        named=frozenset(term.text for term in meant if term.named),
-        parts=tuple(_split(found)),
-        instructs=instructs(text, cues),
+        weights={term: _weigh(term, term in named, lexical) for term in sorted(named.union(one.text for one in meant))},
+        named=named,
+        parts=_split(found),
+        instructs=question_instructs(text, cues),
     )

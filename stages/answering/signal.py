@@ -1,14 +1,14 @@
 """The signal of a system: one number that says how sure it is, on a scale that no other candidate moves."""
 
-from collections.abc import Mapping, Set
-
+from stages.answering.question import Asked
+from stages.answering.source import Source
+from stages.answering.support import coverage
 from stages.retrieval.lexical import DECIMALS
-from stages.retrieval.rerank import share
 
 
-def lexical_signal(asked: Mapping[str, float], held: Set[str]) -> float:
-    """Idf-weighted share, 0 to 1, of the question's distinct terms that the best candidate holds.
+def lexical_signal(asked: Asked, best: Source) -> float:
+    """Share, 0 to 1 by idf, of what the question asks that one statement of the best candidate holds.
 
-    asked: idf of every distinct term of the question; what the question could reach at most is all of it.
+    0 when the candidate lacks a name of the question: another subject's value answers nothing.
     """
-    return round(share(held, asked), DECIMALS)
+    return round(coverage(asked, best), DECIMALS)

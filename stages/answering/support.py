@@ -1,90 +1,118 @@
-"""Does the best candidate really answer the question? The first reason why not, from the candidate's own words.
+"""Does the best candidate really answer the question? The first reason why not, from the candidates' own words.
 
-Rules for each kind of source, all on the terms of the question that the source does not hold:
-image    every term has to be held: what pixels and captions do not say cannot be told (`unknown_attribute`), unless
-         the vocabulary of pictures knows the word, then no such picture is there (`no_such_subject`);
-field    the question covers the field's name, the source covers the question, and names (digits, capitals) are held;
-passage  the source covers enough of the question, and names are held.
+A statement answers a question when it holds every name of it (numbers, capitals, `harrow~300`) and enough of the rest:
+description  all of it, since what the pixels do not show cannot be told;
+mention      `field_coverage` of it;
+field        `field_coverage` of it, and the question asks for `field_name` of the field's name;
+unit         `passage_coverage` of it.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from stages.answering.question import Asked
+from stages.answering.source import Source, Statement
 from stages.params import SupportParams
-from stages.records import Entry
+from stages.records import Mention
 from stages.retrieval.rerank import share
 
 PICTURE_SECTIONS = ("colour/", "shape/", "size/", "position/", "count/")
 
 
 @dataclass(frozen=True)
-class Source:
-    """A candidate with what support needs to know of it.
+class Corpus:
+    """What support knows of the corpus: whether some entry holds all names of the question, and the fields' names."""
 
-    held: terms of the entry. around: terms of the text it stands in (its chunk). name: weights of its name's terms.
-    instructs: the text it stands in tries to steer the reader.
-    """
-
-    entry: Entry
-    held: Set[str]
-    around: Set[str]
-    name: Mapping[str, float]
-    instructs: bool
+    subject_known: bool
+    field_names: Set[str]
 
 
-def first_reason(
-    asked: Asked, source: Source, rivals: Sequence[Source], field_names: Set[str], params: SupportParams
-) -> str | None:
-    """The first reason against answering from `source`, or None.
-
-    rivals: the other candidates. field_names: every term that some field of the corpus has in its name.
-    """
-    if asked.instructs or source.instructs:
+def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params: SupportParams) -> str | None:
+    """The first reason against answering from the best of `sources`, which are ranked, or None."""
+    best = sources[0]
+    if asked.instructs or best.instructs:
         return "instruction_in_source"
-    if any(_contradicts(asked, source, rival) for rival in rivals):
+    if _in_conflict(asked, sources, params):
         return "conflict"
-    missing = frozenset(asked.weights) - source.held - source.around
-    if _covers(asked, source, missing, params):
-        return None
-    if len(asked.parts) > 1 and _half_covered(asked, missing, source):
+    answered = [any(_part_share(asked, one, part) >= params.part_coverage for one in sources) for part in asked.parts]
+    if any(answered) and not all(answered):
         return "partial"
-    return _why_missing(asked, source, missing, field_names)
+    return None if covers(asked, best, params) else _why_missing(asked, best, corpus)
 
 
-def _contradicts(asked: Asked, source: Source, rival: Source) -> bool:
-    """True for a field that answers the same question equally well with another value."""
-    one, other = source.entry, rival.entry
-    if one.kind != "field" or other.kind != "field" or _plain(one) == _plain(other):
+def covers(asked: Asked, source: Source, params: SupportParams) -> bool:
+    """True when some statement of the source answers the whole question."""
+    if source.entry.kind == "field" and share(asked.weights, source.name) < params.field_name:
         return False
-    same_cover = asked.weights.keys() & source.held <= rival.held
-    return same_cover and source.name.keys() == rival.name.keys()
+    return any(0 < statement_share(asked, one) >= _needed(one, params) for one in source.says)
 
 
-def _plain(entry: Entry) -> str:
-    return "".join((entry.value or "").split()).casefold()
+def best_mention(asked: Asked, source: Source) -> tuple[Mention, ...]:
+    """The mention that answers better than the description of an image does, if one does."""
+    shares = [statement_share(asked, one) for one in source.says]
+    if source.entry.kind != "image" or max(shares) <= shares[0]:
+        return ()
+    return (source.entry.mentions[shares.index(max(shares)) - 1],)
 
 
-def _covers(asked: Asked, source: Source, missing: Set[str], params: SupportParams) -> bool:
-    if source.entry.kind == "image":
-        return not missing
-    if missing & asked.named:
+def coverage(asked: Asked, source: Source) -> float:
+    """Share of the question that the best statement of the source holds, 0 to 1; see `statement_share`."""
+    return max((statement_share(asked, one) for one in source.says), default=0.0)
+
+
+def statement_share(asked: Asked, statement: Statement) -> float:
+    """Share by weight of the question's terms, its names apart, that a statement holds.
+
+    0 when it lacks a name; 1 when it holds them and the question holds nothing else.
+    """
+    return _share(asked, statement, asked.weights)
+
+
+def _share(asked: Asked, statement: Statement, terms: Iterable[str]) -> float:
+    rest = {term: asked.weights[term] for term in terms if term not in asked.named}
+    if not asked.named <= statement.terms:
+        return 0.0
+    return share(statement.terms, rest) if rest else 1.0
+
+
+def _part_share(asked: Asked, source: Source, part: Iterable[str]) -> float:
+    """How well the source answers one conjunct about the subject of the whole question."""
+    return max((_share(asked, one, part) for one in source.says), default=0.0)
+
+
+def _needed(statement: Statement, params: SupportParams) -> float:
+    field = params.field_coverage
+    return {"description": 1.0, "mention": field, "field": field, "unit": params.passage_coverage}[statement.kind]
+
+
+def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams) -> bool:
+    """True when fields for the same attribute answer the question equally well with different values."""
+    fields = [one for one in sources if one.entry.kind == "field" and covers(asked, one, params)]
+    if not fields or sources[0].entry.kind == "image":
         return False
-    covered = 1 - share(missing, asked.weights)
-    if source.entry.kind == "chunk":
-        return covered >= params.passage_coverage
-    return covered >= params.field_coverage and share(asked.weights, source.name) >= params.field_name
+    most = max(coverage(asked, one) for one in fields)
+    first, *others = [one for one in fields if coverage(asked, one) == most]
+    keys = _attribute_keys(asked, first)
+    return any(_plain(one) != _plain(first) and keys & _attribute_keys(asked, one) for one in others)
 
 
-def _half_covered(asked: Asked, missing: Set[str], source: Source) -> bool:
-    return any(not part & missing for part in asked.parts) and any(part & missing for part in asked.parts)
+def _attribute_keys(asked: Asked, field: Source) -> Set[frozenset[str]]:
+    """What a field is about, the question's subject apart: its name, or its name with the row or column it stands in."""
+    names = frozenset(field.name) - asked.named
+    return {key for key in (names, names | (field.last - asked.named)) if key}
 
 
-def _why_missing(asked: Asked, source: Source, missing: Set[str], field_names: Set[str]) -> str:
+def _plain(source: Source) -> str:
+    return "".join((source.entry.value or "").split()).casefold()
+
+
+def _why_missing(asked: Asked, source: Source, corpus: Corpus) -> str:
+    said = max((one.terms for one in source.says), key=lambda terms: share(terms, asked.weights), default=frozenset())
+    missing = asked.weights.keys() - said
     if source.entry.kind == "image":
-        told = all(term.startswith(PICTURE_SECTIONS) or term in asked.named for term in missing)
-        return "no_such_subject" if told else "unknown_attribute"
-    if missing & asked.named:
+        shown = all(term.startswith(PICTURE_SECTIONS) for term in missing)
+        return "no_such_subject" if shown else "unknown_attribute"
+    if missing & asked.named and not corpus.subject_known:
         return "no_such_subject"
     attributes = missing - asked.named
-    return "field_not_given" if not attributes or attributes & field_names else "unknown_attribute"
+    return "field_not_given" if not attributes or attributes & corpus.field_names else "unknown_attribute"

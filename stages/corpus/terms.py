@@ -28,10 +28,14 @@ _PIECE = re.compile(
 
 
 class Term(NamedTuple):
-    """One term; `named` marks what looks like part of a name: it holds a digit, or a capital inside a sentence."""
+    """One term; `named` marks what looks like part of a name: it holds a digit, or a capital inside a sentence.
+
+    `pair` joins a Latin word with the number or model right behind it (`harrow~300`), the surest kind of name.
+    """
 
     text: str
     named: bool = False
+    pair: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +126,17 @@ def _pairs(text: str) -> list[str]:
     return [text[i : i + 2] for i in range(len(text) - 1)] if len(text) > 1 else [text] if text else []
 
 
+def _pair(word: str, number: str, vocabulary: Vocabulary) -> str | None:
+    """A name such as `harrow~300`; a word of the vocabulary ("the 300", "large 2") makes none."""
+    return f"{word}~{number}" if word[0].isalpha() and (word,) not in vocabulary.latin else None
+
+
+def _has_digit(surface: str) -> bool:
+    return any(character.isdigit() for character in surface)
+
+
 def _is_named(kind: str, surface: str, before: str) -> bool:
-    if any(character.isdigit() for character in surface):
+    if _has_digit(surface):
         return True
     inside = bool(before) and before[-1] not in ".!?:;\n"
     return kind == "word" and surface[0].isupper() and inside
@@ -134,6 +147,7 @@ def all_terms(text: str, vocabulary: Vocabulary) -> list[Term]:
     text = unicodedata.normalize("NFKC", text)
     found: list[Term] = []
     latin: list[Term] = []
+    end = -1
     for kind, surface, start in _pieces(text):
         if kind == "cjk":
             found += _concepts(latin, vocabulary)
@@ -142,7 +156,10 @@ def all_terms(text: str, vocabulary: Vocabulary) -> list[Term]:
             continue
         folded = surface.casefold()
         folded = folded.removeprefix("v").replace(",", "") if kind == "number" else _stem(folded)
-        latin.append(Term(folded, _is_named(kind, surface, text[:start].rstrip())))
+        close = bool(latin) and text[end:start] in (" ", "-") and _has_digit(surface)
+        pair = _pair(latin[-1].text, folded, vocabulary) if close else None
+        latin.append(Term(folded, _is_named(kind, surface, text[:start].rstrip()), pair))
+        end = start + len(surface)
     return found + _concepts(latin, vocabulary)
 
 

@@ -5,7 +5,7 @@ Why no engine: docs/bm25.md has the measurement. Scores are rounded to 6 decimal
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.corpus.terms import Vocabulary, terms
+from stages.corpus.terms import Term, Vocabulary, terms
 from stages.records import Candidate, Entry
 
 DECIMALS = 6
@@ -55,6 +55,13 @@ class LexicalIndex:
         exact = np.log1p((self.size - found + 0.5) / (found + 0.5))
         return float(np.rint(exact * 2**20) / 2**20)
 
+    def holders(self, term: str) -> frozenset[int]:
+        """Rows of the entries that hold a term."""
+        number = self.terms.get(term)
+        if number is None:
+            return frozenset()
+        return frozenset(self.posting_rows[self.postings_indptr[number] : self.postings_indptr[number + 1]].tolist())
+
     def held(self, row: int) -> frozenset[str]:
         """The distinct terms that the entry in `row` holds."""
         return frozenset(self.names[number] for number in self.indices[self.indptr[row] : self.indptr[row + 1]])
@@ -76,9 +83,17 @@ def entry_words(entry: Entry) -> str:
     return "\n".join([*entry.headings, entry.text, entry.value or "", *shown])
 
 
+def with_pairs(found: Iterable[Term]) -> Iterator[str]:
+    """The texts of terms, and of the pairs that some of them close."""
+    for term in found:
+        yield term.text
+        if term.pair:
+            yield term.pair
+
+
 def count_terms(entries: Iterable[Entry], vocabulary: Vocabulary) -> list[Counter[str]]:
-    """The terms of every entry with their counts, in the order given."""
-    return [Counter(term.text for term in terms(entry_words(entry), vocabulary)) for entry in entries]
+    """The terms and pairs of every entry with their counts, in the order given."""
+    return [Counter(with_pairs(terms(entry_words(entry), vocabulary))) for entry in entries]
 
 
 def build_lexical(counted: Sequence[Mapping[str, int]]) -> LexicalIndex:

@@ -7,15 +7,15 @@ from functools import lru_cache
 from stages.corpus.terms import Vocabulary, terms
 from stages.params import RetrievalParams
 from stages.records import Candidate, Entry
-from stages.retrieval.lexical import LexicalIndex, bm25, rank
-from stages.retrieval.rerank import entry_name, rerank
+from stages.retrieval.lexical import LexicalIndex, bm25, rank, with_pairs
+from stages.retrieval.rerank import entry_names, rerank
 
 POOL_SHARE = 10
 
 
 @lru_cache(maxsize=1 << 16)
 def _distinct(text: str, words: Vocabulary) -> tuple[str, ...]:
-    return tuple(sorted({term.text for term in terms(text, words)}))
+    return tuple(sorted(set(with_pairs(terms(text, words)))))
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,18 @@ class Library:
         """Distinct terms that an entry holds, heading path and mentions included."""
         return self.lexical.held(self.rows[entry_id])
 
+    def distinct(self, text: str) -> frozenset[str]:
+        """Distinct terms of a text."""
+        return frozenset(_distinct(text, self.words))
+
     def weigh(self, text: str) -> dict[str, float]:
         """Distinct terms of a short text with their idf."""
         return {term: self.lexical.idf(term) for term in _distinct(text, self.words)}
+
+    def any_holds(self, wanted: Iterable[str]) -> bool:
+        """True when some entry holds all of these terms."""
+        holders = [self.lexical.holders(term) for term in wanted]
+        return not holders or bool(frozenset.intersection(*holders))
 
     def pool_depth(self, wanted: int) -> int:
         """How many candidates the reranker gets: never more than a tenth of the entries, never none."""
@@ -54,5 +63,5 @@ def reranked(
     if not params.rerank:
         return pool
     held = {one.id: library.held(one.id) for one in pool}
-    named = {one.id: library.weigh(entry_name(library.entries[one.id])) for one in pool}
+    named = {one.id: [library.weigh(name) for name in entry_names(library.entries[one.id])] for one in pool}
     return rerank(pool, asked, held, named)

@@ -2,8 +2,8 @@
 
 score = coverage + FOCUS * focus, rounded to 6 decimals:
 coverage  idf-weighted share of the question's distinct terms that the entry holds;
-focus     idf-weighted share of the entry's own name (a field's name, the last heading of a chunk, an image's words) that
-          the question asks for. It settles what coverage ties: "weight" finds `Weight` before `Shipping weight`.
+focus     idf-weighted share of the entry's own name that the question asks for. It settles what coverage ties:
+          "weight" finds `Weight` before `Shipping weight`, and the field before the chunk that holds it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -20,26 +20,25 @@ def share(part: Iterable[str], weights: Mapping[str, float]) -> float:
     return sum(weights[term] for term in sorted(set(part) & weights.keys())) / total if total else 0.0
 
 
-def entry_name(entry: Entry) -> str:
-    """What an entry calls itself."""
-    return (
-        entry.headings[-1] if entry.kind == "chunk" and entry.headings else "" if entry.kind == "chunk" else entry.text
-    )
+def entry_names(entry: Entry) -> tuple[str, ...]:
+    """What an entry may be called by: a field by its name, an image by its description or by the words where a document
+    shows it, a chunk by nothing shorter than its text."""
+    return (entry.text, *(mention.words for mention in entry.mentions))
 
 
 def rerank(
     pool: Sequence[Candidate],
     asked: Mapping[str, float],
     held: Mapping[str, Set[str]],
-    named: Mapping[str, Mapping[str, float]],
+    named: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> tuple[Candidate, ...]:
     """Order the pool again.
 
     asked: idf of every distinct term of the question. held: terms of each candidate, by id. named: idf of the terms of
-    each candidate's name, by id. Returns the same ids sorted by (-score, id).
+    each candidate's names, by id. Returns the same ids sorted by (-score, id).
     """
     scored = [
-        Candidate(one.id, round(share(held[one.id], asked) + FOCUS * share(asked, named[one.id]), DECIMALS))
+        Candidate(one.id, round(share(held[one.id], asked) + FOCUS * max(share(asked, name) for name in named[one.id]), DECIMALS))
         for one in pool
     ]
     return tuple(sorted(scored, key=lambda one: (-one.score, one.id)))

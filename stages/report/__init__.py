@@ -1,0 +1,1 @@
+"""Records and numbers -> the page that people look at."""

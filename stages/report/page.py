@@ -1,0 +1,75 @@
+"""The page: one self-contained HTML text, every word in it escaped."""
+
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, UndefinedError
+from markupsafe import Markup
+
+from stages.errors import BadInputError
+from stages.records import CATEGORIES, UNANSWERABLE_KINDS
+from stages.report.frame import signal_scale
+from stages.report.inputs import Report, Sheet
+from stages.report.reasons import COLUMNS, reason_table
+from stages.report.score_plot import Point, score_plot
+from stages.report.sweep_plot import sweep_plot
+from stages.report.text import figure, ratio
+from stages.report.wrong import expected, held_answer, relevant_rank, wrong_decisions
+
+FILTERS = {
+    "figure": figure,
+    "ratio": ratio,
+    "expected": expected,
+    "held_answer": held_answer,
+    "relevant_rank": relevant_rank,
+    "reason_table": reason_table,
+    "wrong_decisions": wrong_decisions,
+}
+
+
+def render(template: str, report: Report) -> str:
+    """Fill the template. Equal arguments give equal text.
+
+    Raises BadInputError when the metrics lack a figure that the page shows.
+    """
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(FILTERS, flags=flags, plots=plots, reach=reach)
+    names = {"categories": CATEGORIES, "kinds": UNANSWERABLE_KINDS, "columns": COLUMNS}
+    try:
+        return environment.from_string(template).render(report=report, **names) + "\n"
+    except UndefinedError as error:
+        raise BadInputError(f"metrics: {error}; run `dvc repro -f evaluate_holdout`") from error
+
+
+def reach(report: Report) -> str:
+    """Say how far the figures reach: over questions that hang together they are counts and no estimate."""
+    if report.independent_draws:
+        return "The dataset calls its questions independent draws; every figure here is a count over this set."
+    shared = f" (many share a {report.group_by})" if report.group_by else ""
+    return (
+        f"These questions are not independent draws{shared}: every figure here is a count over this set, no estimate."
+    )
+
+
+def flags(sheet: Sheet) -> list[str]:
+    """Name every set on which the gate does not discriminate."""
+    sets: dict[str, dict[str, Any]] = {"dev": sheet.dev, "holdout": sheet.holdout}
+    sides = {"accepts_all": "accepts", "refuses_all": "refuses"}
+    return [
+        f"gate {word} everything on {name}"
+        for name, found in sets.items()
+        for key, word in sides.items()
+        if found["gate"][key]
+    ]
+
+
+def plots(sheet: Sheet) -> list[Markup]:
+    """Draw the sweep and the scores over the same axis; both drawings are escaped where they are made."""
+    dev = [Point(one.id, one.signal, one.answerable) for one in sheet.judged]
+    holdout = [Point(one.id, one.signal, one.label.answerable) for one in sheet.queries]
+    threshold = sheet.threshold.threshold
+    scale = signal_scale(point.signal for point in (*dev, *holdout) if point.signal is not None)
+    sets = {"dev": dev, "holdout": holdout}
+    return [
+        Markup(sweep_plot(sheet.system, sheet.boundaries, threshold, scale)),
+        Markup(score_plot(sheet.system, sets, threshold, scale)),
+    ]

@@ -1,0 +1,71 @@
+"""Stage: everything that was measured -> the page that people look at."""
+
+from argparse import Namespace
+from typing import Any
+
+from stages import files
+from stages.calibration.binding import Threshold
+from stages.calibration.ledger import Seen
+from stages.errors import BadInputError
+from stages.measures.evaluate import Swept
+from stages.params import RetrievalParams, load_section, load_systems
+from stages.records import Index
+from stages.report.inputs import Queries, Report, Sheet, parse_sweep, seen_by
+from stages.report.page import render
+from stages.stage import run, stage_paths
+
+PATHS = (
+    *("params", "dataset", "index", "dev_metrics", "metrics", "sweep", "threshold"),
+    *("holdout", "ledger", "template", "report"),
+)
+
+
+def read_text(path: str) -> str:
+    """A whole text file."""
+    return files.decode_text(files.read_bytes(path), path)
+
+
+def read_metrics(path: str, system: str) -> dict[str, Any]:
+    """One system's part of a metrics file."""
+    metrics = files.read_json(path, dict[str, Any])
+    if system not in metrics:
+        raise BadInputError(f"{path}: no figures for {system}; run `dvc repro`")
+    return dict(metrics[system])
+
+
+def read_sheet(paths: Namespace, system: str) -> Sheet:
+    """Everything about one system."""
+    sweep = str(files.of_system(paths.sweep, system, ".csv"))
+    return Sheet(
+        system=system,
+        threshold=files.read_json(files.of_system(paths.threshold, system), Threshold),
+        dev=read_metrics(paths.dev_metrics, system),
+        holdout=read_metrics(paths.metrics, system),
+        boundaries=parse_sweep(read_text(sweep), sweep),
+        judged=files.read_json(files.of_system(paths.sweep, system), Swept).judged,
+        queries=files.read_json(files.in_system(paths.holdout, system, "queries.json"), Queries).queries,
+    )
+
+
+def main() -> None:
+    """Write the report, one self-contained HTML file; a ledger that is not there has no lines."""
+    paths = stage_paths(__doc__, *PATHS)
+    params, dataset = files.read_yaml(paths.params), files.read_yaml(paths.dataset)
+    index = files.read_json(paths.index, Index)
+    sheets = tuple(read_sheet(paths, system) for system in load_systems(params))
+    report = Report(
+        dataset=str(dataset.get("name", "unnamed")),
+        independent_draws=dataset.get("independent_draws") is True,
+        group_by=dataset.get("group_by"),
+        originals=len(index.originals),
+        entries=len(index.entries),
+        snapshot=index.snapshot,
+        seen_by=seen_by(files.read_jsonl(paths.ledger, Seen, missing_ok=True), sheets[0].queries),
+        rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
+        sheets=sheets,
+    )
+    files.write_bytes(paths.report, render(read_text(paths.template), report).encode("utf-8"))
+
+
+if __name__ == "__main__":
+    run(main)

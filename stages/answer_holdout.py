@@ -6,9 +6,8 @@ now is refused here (exit status 3).
 
 from stages import files
 from stages.assemble import current_binding, read_answerer
-from stages.calibration.binding import Threshold, check_threshold
+from stages.calibration.binding import Swept, Threshold, check_threshold
 from stages.calibration.gate import decide
-from stages.measures.evaluate import Swept
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import Answered, Index, Scored
 from stages.stage import run, stage_paths

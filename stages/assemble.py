@@ -1,4 +1,4 @@
-"""What several stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
+"""What stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
 
 from argparse import Namespace
 from collections.abc import Iterable

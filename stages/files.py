@@ -157,7 +157,7 @@ def read_original(corpus: str | Path, path: str) -> tuple[Original, bytes]:
 
 
 def hash_sources(names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of source files beside this package (`stages/corpus`, `stages/records.py`); of a folder every *.py and *.yaml."""
+    """SHA-256 of source files named from the project's folder; of a folder every *.py and *.yaml below it."""
     root = Path(__file__).parent.parent
     found: dict[str, str] = {}
     for path in (root / name for name in names):
@@ -202,8 +202,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

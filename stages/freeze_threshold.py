@@ -1,11 +1,11 @@
-"""Stage: one row of the sweep for each system, bound to what it was measured on, and sealed; the development figures."""
+"""Stage: one row of the sweep for each system, bound to what it was measured on and sealed; development figures."""
 
 from stages import files
-from stages.calibration.binding import freeze
+from stages.calibration.binding import Swept, freeze
 from stages.calibration.gate import decide
 from stages.calibration.sweep import optimal
 from stages.errors import BadInputError
-from stages.measures.evaluate import Swept, aggregate
+from stages.measures.evaluate import Judged, aggregate
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import Scored
 from stages.stage import run, stage_paths
@@ -13,22 +13,23 @@ from stages.stage import run, stage_paths
 
 def main() -> None:
     """Write one sealed threshold for each system, and dev_metrics.json."""
-    paths = stage_paths(__doc__, "params", "records", "sweep", "threshold", "metrics")
+    paths = stage_paths(__doc__, "params", "records", "sweep", "judged", "threshold", "metrics")
     params = files.read_yaml(paths.params)
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     metrics = {}
     for system in load_systems(params):
         swept = files.read_json(files.of_system(paths.sweep, system), Swept)
+        judged = files.read_jsonl(files.of_system(paths.judged, system, ".jsonl"), Judged)
         source = files.of_system(paths.records, system)
         dev_records = files.hash_file(source)
         if dev_records != swept.dev_records:
             raise BadInputError(f"{source}: not the records that were swept; run `dvc repro sweep_thresholds`")
-        row = optimal([one.signal for one in swept.judged], [one.answerable for one in swept.judged], weight)
+        row = optimal([one.signal for one in judged], [one.answerable for one in judged], weight)
         frozen = freeze(files.read_json(source, Scored), row, swept.dev_set, dev_records, weight)
         files.write_json(files.of_system(paths.threshold, system), frozen)
-        decisions = [decide(one, frozen.threshold) for one in swept.judged]
+        decisions = [decide(one, frozen.threshold) for one in judged]
         dev = {"value": frozen.threshold, "dev_weighted_error": frozen.dev.weighted_error}
-        metrics[system] = aggregate(swept.judged, decisions, weight) | {"threshold": dev}
+        metrics[system] = aggregate(judged, decisions, weight) | {"threshold": dev}
     files.write_json(paths.metrics, metrics)
 
 

@@ -1,4 +1,4 @@
-"""Typed parameters: what `params.yaml` may say, with types and ranges; anything else is an error that shows what was got."""
+"""Typed parameters: what `params.yaml` may say, with types and ranges; anything else is an error that shows it."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
@@ -54,8 +54,11 @@ class ContextParams:
 
 @dataclass(frozen=True)
 class SupportParams:
-    """Idf-weighted shares that make support: of a question, its names apart, that a field, a passage or (for one part of
-    several) any source has to cover; and of a field's name that the question has to ask for."""
+    """Idf-weighted shares that make support.
+
+    Of a question, its names apart, that a field, a passage or (for one part of several) any source has to cover; and of
+    a field's name that the question has to ask for.
+    """
 
     field_coverage: float = _number(float, 0, 1)
     passage_coverage: float = _number(float, 0, 1)
@@ -84,18 +87,15 @@ def _finding(name: str, value: object, rule: Mapping[str, Any]) -> str | None:
         return f"{name}: expected {kind.__name__}, got {value!r}"
     if "choices" in rule and value not in rule["choices"]:
         return f"{name}: expected one of {', '.join(rule['choices'])}, got {value!r}"
-    if "low" in rule:
-        assert isinstance(value, int | float)
-        low, high = rule["low"], rule["high"]
-        inside = (value > low if rule["above"] else value >= low) and value <= high and value != float("inf")
-        if not inside:
-            bound = f"above {low}" if rule["above"] else f"at least {low}"
-            return (
-                f"{name}: expected {bound}"
-                + (f" and at most {high}" if high < float("inf") else "")
-                + f", got {value!r}"
-            )
-    return None
+    return _out_of_range(name, value, rule) if numeric and "low" in rule else None
+
+
+def _out_of_range(name: str, value: Any, rule: Mapping[str, Any]) -> str | None:
+    low, high = rule["low"], rule["high"]
+    inside = (value > low if rule["above"] else value >= low) and value <= high and value != float("inf")
+    bound = f"above {low}" if rule["above"] else f"at least {low}"
+    most = f" and at most {high}" if high < float("inf") else ""
+    return None if inside else f"{name}: expected {bound}{most}, got {value!r}"
 
 
 def load_section(kind: type[Section], name: str, raw: object) -> Section:

@@ -46,7 +46,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place where a document shows an image; `words` are its alt text and title, `headings` the heading path there."""
+    """A place where a document shows an image: `words` are alt text and title, `headings` the heading path there."""
 
     path: str
     sha256: str
@@ -148,7 +148,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A record met by a frozen threshold; answered = gate and support, `reason` is the first of REASONS that applies."""
+    """A record met by a frozen threshold: answered = gate and support; `reason` is the first of REASONS."""
 
     threshold: float | None
     gate: bool

@@ -1,4 +1,4 @@
-"""Stage: the development questions, without labels, through every system: records with signals, before any threshold."""
+"""Stage: the development questions, without labels, through every system: records with signals, no threshold."""
 
 from stages import files
 from stages.assemble import current_scoring, read_answerer

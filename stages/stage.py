@@ -9,7 +9,7 @@ def stage_paths(description: str | None, *names: str) -> argparse.Namespace:
     """Parse `--name PATH` for each name, all required; dvc.yaml hands every stage the paths that it declares."""
     parser = argparse.ArgumentParser(description=description)
     for name in names:
-        parser.add_argument(f"--{name}", required=True, metavar="PATH")
+        parser.add_argument(f"--{name.replace('_', '-')}", dest=name, required=True, metavar="PATH")
     return parser.parse_args()
 
 

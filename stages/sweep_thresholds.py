@@ -2,17 +2,17 @@
 
 from stages import files
 from stages.assemble import verified_citations
-from stages.calibration.binding import dev_set_hash
+from stages.calibration.binding import Swept, dev_set_hash
 from stages.calibration.sweep import Row, cells, sweep
-from stages.measures.evaluate import Swept, judge_all
+from stages.measures.evaluate import judge_all
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import Index, Scored
 from stages.stage import run, stage_paths
 
 
 def main() -> None:
-    """Write <system>.csv, one row a boundary, and <system>.json, what freezing needs of the labels."""
-    paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep")
+    """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records."""
+    paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep", "judged")
     params = files.read_yaml(paths.params)
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
@@ -24,8 +24,8 @@ def main() -> None:
         judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
         rows = sweep([row.signal for row in judged], [row.answerable for row in judged], weight)
         files.write_csv(files.of_system(paths.sweep, system, ".csv"), Row._fields, map(cells, rows))
-        swept = Swept(system, dev_set, files.hash_file(source), tuple(judged))
-        files.write_rows(files.of_system(paths.sweep, system), swept)
+        files.write_json(files.of_system(paths.sweep, system), Swept(system, dev_set, files.hash_file(source)))
+        files.write_jsonl(files.of_system(paths.judged, system, ".jsonl"), judged)
 
 
 if __name__ == "__main__":

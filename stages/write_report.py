@@ -7,7 +7,7 @@ from stages import files
 from stages.calibration.binding import Threshold
 from stages.calibration.ledger import Seen
 from stages.errors import BadInputError
-from stages.measures.evaluate import Swept
+from stages.measures.evaluate import Judged
 from stages.params import RetrievalParams, load_section, load_systems
 from stages.records import Index
 from stages.report.inputs import Queries, Report, Sheet, parse_sweep, seen_by
@@ -15,7 +15,7 @@ from stages.report.page import render
 from stages.stage import run, stage_paths
 
 PATHS = (
-    *("params", "dataset", "index", "dev_metrics", "metrics", "sweep", "threshold"),
+    *("params", "dataset", "index", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
     *("holdout", "ledger", "template", "report"),
 )
 
@@ -42,7 +42,7 @@ def read_sheet(paths: Namespace, system: str) -> Sheet:
         dev=read_metrics(paths.dev_metrics, system),
         holdout=read_metrics(paths.metrics, system),
         boundaries=parse_sweep(read_text(sweep), sweep),
-        judged=files.read_json(files.of_system(paths.sweep, system), Swept).judged,
+        judged=tuple(files.read_jsonl(files.of_system(paths.judged, system, ".jsonl"), Judged)),
         queries=files.read_json(files.in_system(paths.holdout, system, "queries.json"), Queries).queries,
     )
 

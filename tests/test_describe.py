@@ -196,8 +196,8 @@ def test_words_name_groups_in_each_language_from_the_vocabulary() -> None:
     red = [Shape("small", "red", "circle", place) for place in ("bottom", "top left", "bottom")]
     shapes = [Shape("large", "blue", None, "centre"), *red]
     assert words(shapes, VOCABULARY, ["en", "zh"]) == (
-        "large blue, centre, one; small red circle, top left, bottom, three | "
-        "大 蓝色, 中央, 一个; 小 红色 圆形, 左上, 下方, 三个"
+        "large blue, centre, single; small red circle, top left, bottom, three | "
+        "大 蓝色, 中央, 单个; 小 红色 圆形, 左上, 下方, 三个"
     )
     assert words(red * 4, VOCABULARY, ["en"]).endswith("bottom, many")
     assert words([], VOCABULARY, ["en", "zh"]) == ""

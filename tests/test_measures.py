@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import RR, Qrel, ScoredDoc, Success
-from sklearn.metrics import precision_recall_fscore_support  # type: ignore[import-untyped]
+from sklearn.metrics import precision_recall_fscore_support
 
 from stages.errors import BadInputError
 from stages.measures.answers import Outcome, answer_counts, citation_counts, correct_if_accepted, refusal_reasons

@@ -22,7 +22,7 @@ from stages.calibration.ledger import Seen, holdout_hash
 from stages.calibration.sweep import Row, cells, choose, sweep
 from stages.errors import BadInputError
 from stages.measures.context import ContextCounts
-from stages.measures.evaluate import Judged, Swept, aggregate, outcome
+from stages.measures.evaluate import Judged, aggregate, outcome
 from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, Index, Label, Original, Question, Span
 from stages.report.frame import LEFT, RIGHT, signal_scale
 from stages.report.inputs import Boundary, Queries, Query, Report, Sheet, parse_sweep, seen_by
@@ -393,7 +393,16 @@ def test_only_lines_about_this_holdout_count() -> None:
 
 def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     """Write what the stage reads, as the other stages would; returns the stage's arguments."""
-    names = ("dev_metrics.json", "metrics.json", "sweep", "threshold", "holdout", "ledger.jsonl", "report.html")
+    names = (
+        "dev_metrics.json",
+        "metrics.json",
+        "sweep",
+        "judged",
+        "threshold",
+        "holdout",
+        "ledger.jsonl",
+        "report.html",
+    )
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
     paths["template"] = ROOT / "stages/report/report.html.j2"
@@ -405,7 +414,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})
     rows = sweep([one.signal for one in sheet.judged], [one.answerable for one in sheet.judged], WEIGHT)
     files.write_csv(paths["sweep"] / "lexical.csv", Row._fields, map(cells, rows))
-    files.write_rows(paths["sweep"] / "lexical.json", Swept("lexical", "d", "r", sheet.judged))
+    files.write_jsonl(paths["judged"] / "lexical.jsonl", sheet.judged)
     files.write_json(paths["threshold"] / "lexical.json", sheet.threshold)
     rows_of = [{**asdict(query), "rank_lists": {}} for query in sheet.queries]
     files.write_rows(paths["holdout"] / "lexical" / "queries.json", {"system": "lexical", "queries": rows_of})
@@ -413,7 +422,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
 
 
 def run_stage(paths: dict[str, Path], seed: str = "0") -> subprocess.CompletedProcess[str]:
-    arguments = [text for name, path in paths.items() for text in (f"--{name}", str(path))]
+    arguments = [text for name, path in paths.items() for text in (f"--{name.replace('_', '-')}", str(path))]
     command = [sys.executable, "-m", "stages.write_report", *arguments]
     environment = {**os.environ, "PYTHONHASHSEED": seed}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

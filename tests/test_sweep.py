@@ -180,5 +180,5 @@ def test_zero_has_no_sign() -> None:
 def test_what_cannot_be_swept_is_named() -> None:
     with pytest.raises(BadInputError, match="2 signals for 1 labels"):
         sweep([0.1, 0.2], [True], Fraction(2))
-    with pytest.raises(BadInputError, match="signal 1: .*got nan\nsignal 3: .*got inf"):
+    with pytest.raises(BadInputError, match=r"signal 1: .*got nan\nsignal 3: .*got inf"):
         sweep([None, float("nan"), 0.2, float("inf")], [True] * 4, Fraction(2))

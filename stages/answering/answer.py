@@ -12,13 +12,13 @@ from stages.answering.source import Source, read_source
 from stages.answering.support import Corpus, best_mention, first_reason
 from stages.corpus.terms import Vocabulary
 from stages.params import ContextParams, RetrievalParams, SupportParams
-from stages.records import Candidate, Citation, Context, Entry, Question, Record
+from stages.records import Citation, Entry, Mention, Question, Record
 from stages.retrieval.library import Library, lexical_candidates, reranked
 
 
 @dataclass(frozen=True)
 class Answerer:
-    """What answering needs: the library, the cue words of instructions, params, and `read(path)`, an original's bytes."""
+    """What answering needs: the library, the cues of instructions, params, and `read(path)`, an original's bytes."""
 
     library: Library
     cues: Vocabulary
@@ -65,7 +65,7 @@ class Answerer:
         if not sources:
             return None, (), "no_candidate"
         best = sources[0]
-        places = [best.entry, *best_mention(asked, best)]
+        places: list[Entry | Mention] = [best.entry, *best_mention(asked, best)]
         originals = [self.read(place.path) for place in places]
         if not all(unchanged(place, data) for place, data in zip(places, originals, strict=True)):
             return best.entry, (), "source_changed"

@@ -5,7 +5,7 @@ from stages.records import Citation, Entry, Mention
 
 
 def cite(place: Entry | Mention, data: bytes) -> Citation:
-    """Cite what stands in `data`, the original's bytes: a field's value, a chunk or mention whole, an image without span."""
+    """Cite what stands in `data`, the original's bytes: a field's value, a whole chunk or mention, an image."""
     start, end = place.start, place.end
     if isinstance(place, Entry) and place.kind == "field":
         start, end = place.value_start, place.value_end

@@ -97,7 +97,7 @@ def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams)
 
 
 def _attribute_keys(asked: Asked, field: Source) -> Set[frozenset[str]]:
-    """What a field is about, the question's subject apart: its name, or its name with the row or column it stands in."""
+    """What a field is about, the question's subject apart: its name, or its name with its row or column."""
     names = frozenset(field.name) - asked.named
     return {key for key in (names, names | (field.last - asked.named)) if key}
 

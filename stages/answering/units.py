@@ -1,4 +1,4 @@
-"""The smallest stretches of a chunk that say something on their own: a paragraph, a list item, a table row with its header."""
+"""The smallest stretches of a chunk that say something on their own: paragraph, list item, table row with header."""
 
 import re
 
@@ -7,7 +7,7 @@ _RULE = re.compile(r"[\s|:-]+")
 
 
 def units(text: str) -> list[str]:
-    """Cut the Markdown source of a chunk into its units, in order; a table row carries the table's first row with it."""
+    """Cut the Markdown source of a chunk into its units, in order; a table row carries the table's first row."""
     found: list[str] = []
     header: str | None = None
     for line in text.splitlines():

@@ -22,6 +22,15 @@ ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
 
 
 @dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep was made of, without a label: `dev_set` hashes texts and labels, `dev_records` the records file."""
+
+    system: str
+    dev_set: str
+    dev_records: str
+
+
+@dataclass(frozen=True, slots=True)
 class Binding:
     """What a threshold was measured on: sha256 hashes, None where the system has no such part.
 

@@ -11,11 +11,16 @@ class Undecided(Protocol):
     """What a decision needs of a record, judged or not."""
 
     @property
-    def signal(self) -> float | None: ...
+    def signal(self) -> float | None:
+        """See `Record`."""
+
     @property
-    def support(self) -> bool: ...
+    def support(self) -> bool:
+        """See `Record`."""
+
     @property
-    def refusal(self) -> str | None: ...
+    def refusal(self) -> str | None:
+        """See `Record`."""
 
 
 def accepts(signal: float | None, threshold: float | None) -> bool:

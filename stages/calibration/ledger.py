@@ -40,7 +40,7 @@ def holdout_hash(questions: Iterable[Question], labels: Iterable[Label]) -> str:
 
 
 def system_hash(seals: Mapping[str, str], params: Mapping[str, Any], sources: Mapping[str, str]) -> str:
-    """Hash of everything that decides: the seals of all thresholds (the weight is in them), params, answering sources."""
+    """Hash of all that decides: the seals of all thresholds (the weight is in them), params, answering sources."""
     return hash_of({"seals": seals, "params": {name: params.get(name) for name in SYSTEM_PARAMS}, "sources": sources})
 
 

@@ -135,7 +135,7 @@ def _count(number: int) -> str:
 
 
 def words(shapes: Iterable[Shape], vocabulary: Words, languages: Sequence[str]) -> str:
-    """Return the description as text, such as `small red circle, centre, one | 小 红色 圆形, 中央, 一个`.
+    """Return the description as text, such as `small red circle, centre, single | 小 红色 圆形, 中央, 单个`.
 
     `vocabulary` maps section, canonical word and language to the words for it, of which the first is used. Languages
     are separated by ` | `, groups of like shapes by `; `. An image without shapes gives an empty text.

@@ -1,9 +1,9 @@
 """Text -> terms: what is counted, matched and weighed everywhere. English and Chinese, from one vocabulary.
 
 Text is NFKC-normalised and case-folded. Latin words are stemmed (Snowball English); numbers keep their points, so that
-2.4 is not 2 and 4; v2.4 is 2.4, and 8,000 is 8000. Words and phrases of the vocabulary become concepts (`colour/red` for red, scarlet, 红色), stop words
-vanish. A run of Chinese characters is cut at the vocabulary's words, longest first; what remains becomes overlapping
-pairs of characters, so that a word never seen before is still found.
+2.4 is not 2 and 4; v2.4 is 2.4, and 8,000 is 8000. Words and phrases of the vocabulary become concepts (`colour/red`
+for red, scarlet, 红色), stop words vanish. A run of Chinese characters is cut at the vocabulary's words, longest first;
+what remains becomes overlapping pairs of characters, so that a word never seen before is still found.
 """
 
 import re

@@ -44,16 +44,6 @@ class Judged:
         return self.category != "refusal"
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """Development records that met their labels: `dev_set` hashes texts and labels, `dev_records` the records file."""
-
-    system: str
-    dev_set: str
-    dev_records: str
-    judged: tuple[Judged, ...]
-
-
 def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: bool) -> Judged:
     """Compare one record with its label; `entries` is the index by id, `verified` whether its quotes were compared.
 

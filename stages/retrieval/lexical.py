@@ -145,5 +145,5 @@ def rank(ids: Sequence[str], scores: NDArray[np.float64], depth: int) -> tuple[C
     if len(found) > depth:
         cut = np.partition(scores[found], len(found) - depth)[len(found) - depth]
         found = found[scores[found] >= cut]
-    ranked = sorted((Candidate(ids[row], float(scores[row])) for row in found), key=lambda c: (-c.score, c.id))
+    ranked = sorted((Candidate(ids[row], float(scores[row])) for row in found.tolist()), key=lambda c: (-c.score, c.id))
     return tuple(ranked[:depth])

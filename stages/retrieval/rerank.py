@@ -1,4 +1,4 @@
-"""The transparent reranker, the same for every system: how much of the question an entry covers, and how little else it names.
+"""The transparent reranker, the same for every system: how much of a question an entry covers, and how little else.
 
 score = coverage + FOCUS * focus, rounded to 6 decimals:
 coverage  idf-weighted share of the question's distinct terms that the entry holds;
@@ -38,7 +38,10 @@ def rerank(
     each candidate's names, by id. Returns the same ids sorted by (-score, id).
     """
     scored = [
-        Candidate(one.id, round(share(held[one.id], asked) + FOCUS * max(share(asked, name) for name in named[one.id]), DECIMALS))
+        Candidate(
+            one.id,
+            round(share(held[one.id], asked) + FOCUS * max(share(asked, name) for name in named[one.id]), DECIMALS),
+        )
         for one in pool
     ]
     return tuple(sorted(scored, key=lambda one: (-one.score, one.id)))

@@ -1,0 +1,109 @@
+"""`frostline`: ask the frozen system a question, print the result table. Run in the project's folder."""
+
+import argparse
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stages import files
+from stages.assemble import current_binding, read_answerer
+from stages.calibration.binding import Swept, Threshold, check_threshold
+from stages.calibration.gate import decide
+from stages.errors import BadInputError
+from stages.measures.table import result_table
+from stages.params import CalibrateParams, load_section, load_systems
+from stages.records import Decision, Index, Question, Record
+from stages.stage import run
+
+REASONS = {
+    "no_candidate": "nothing in the corpus shares a word with the question",
+    "source_changed": "the original has changed since it was indexed",
+    "below_threshold": "the best candidate's signal is below the frozen threshold",
+    "instruction_in_source": "the question or its source tries to give instructions",
+    "conflict": "sources give different values",
+    "unknown_attribute": "no source tells what is asked",
+    "no_such_subject": "the corpus has no such subject",
+    "field_not_given": "the subject is there, what is asked of it is not",
+    "partial": "only a part of the question can be answered",
+}
+
+
+def project() -> tuple[dict[str, Any], Namespace]:
+    """The params, and the paths that dvc.yaml declares, for the dataset in params.yaml."""
+    if not Path("dvc.yaml").exists():
+        raise BadInputError("no dvc.yaml here; run frostline in the project's folder")
+    params = files.read_yaml("params.yaml")
+    paths = Namespace(**files.read_yaml("dvc.yaml")["vars"][0]["path"])
+    paths.corpus = f"{params['dataset']}/corpus"
+    return params, paths
+
+
+def ask(text: str, system: str | None) -> tuple[Record, Decision]:
+    """Answer one question under the frozen threshold; StaleThresholdError when it does not belong to what is here."""
+    params, paths = project()
+    systems = load_systems(params)
+    system = system or systems[0]
+    if system not in systems:
+        raise BadInputError(f"--system {system}: not in params.yaml (systems: {', '.join(systems)})")
+    index = files.read_json(paths.index, Index)
+    frozen = files.read_json(files.of_system(paths.threshold, system), Threshold)
+    dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
+    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).fp_weight
+    check_threshold(frozen, system, weight, current_binding(params, paths, system, dev_set))
+    answerer = read_answerer(params, paths.vocabulary, paths.corpus, index, paths.lexical)
+    record = answerer.answer(Question("ask", text))
+    return record, decide(record, frozen.threshold)
+
+
+def describe(record: Record, decision: Decision) -> str:
+    """The answer with its sources, or the reason of the refusal, for a person to read."""
+    signal = "none" if record.signal is None else f"{record.signal:.4f}"
+    bar = "refuse all" if decision.threshold is None else f"{decision.threshold:.4f}"
+    if decision.status == "refused":
+        lines = [f"refused: {decision.reason} ({REASONS[str(decision.reason)]})"]
+    else:
+        lines = [f"answered: {record.image or record.answer}"]
+        for one in record.citations:
+            place = "" if one.start is None else f"[{one.start}:{one.end}]"
+            lines.append(f"  source: {one.path}{place} sha256 {one.sha256[:12]}")
+    return "\n".join([*lines, f"  signal {signal}, threshold {bar}"])
+
+
+def _ask(arguments: Namespace) -> None:
+    record, decision = ask(arguments.question, arguments.system)
+    if arguments.json:
+        print(json.dumps(msgspec.to_builtins(record) | msgspec.to_builtins(decision), ensure_ascii=False, indent=2))
+    else:
+        print(describe(record, decision))
+
+
+def _table(arguments: Namespace) -> None:
+    _, paths = project()
+    print(result_table(files.read_json(paths.metrics, dict[str, Any])))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="frostline", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    one = commands.add_parser("ask", help="answer a question from the frozen artifacts, or refuse with the reason")
+    one.add_argument("question")
+    one.add_argument("--system", help="default: the first in params.yaml")
+    one.add_argument("--json", action="store_true", help="the whole record: rank lists, context, citations, decision")
+    one.set_defaults(command=_ask)
+    one = commands.add_parser("table", help="print the result table of the last evaluation")
+    one.set_defaults(command=_table)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Entry point of `frostline` and `python -m stages.cli`."""
+    arguments = _parser().parse_args(argv)
+    run(lambda: arguments.command(arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -18,12 +18,14 @@ class Asked:
 
     weights    every distinct term by its idf; a name counts NAME_WEIGHT times, since another subject's value is no
                answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
-    named      the terms that look like names, and pairs (`harrow~300`) that some entry holds.
+    strict     the same, but a word that no entry holds counts in full: no picture shows it.
+    named      the terms that look like names, and pairs (`harrow~300`) whose word makes pairs in the corpus.
     parts      distinct unnamed terms of each conjunct, one part when nothing is joined.
     instructs  the question itself tries to override the rules.
     """
 
     weights: Mapping[str, float]
+    strict: Mapping[str, float]
     named: frozenset[str]
     parts: tuple[frozenset[str], ...]
     instructs: bool
@@ -40,14 +42,8 @@ def _split(found: Sequence[Term]) -> tuple[frozenset[str], ...]:
 
 
 def _names(found: Sequence[Term], lexical: LexicalIndex) -> frozenset[str]:
-    pairs = (term.pair for term in found if term.pair and term.pair in lexical.terms)
+    pairs = (term.pair for term in found if term.pair and term.pair.partition("~")[0] in lexical.pair_heads)
     return frozenset([*(term.text for term in found if term.named), *pairs])
-
-
-def _weigh(term: str, named: bool, lexical: LexicalIndex) -> float:
-    if named:
-        return NAME_WEIGHT * lexical.idf(term)
-    return lexical.idf(term) * (1.0 if term in lexical.terms else UNKNOWN_WEIGHT)
 
 
 def read_question(text: str, words: Vocabulary, cues: Vocabulary, lexical: LexicalIndex) -> Asked:
@@ -55,8 +51,12 @@ def read_question(text: str, words: Vocabulary, cues: Vocabulary, lexical: Lexic
     found = all_terms(text, words)
     meant = [term for term in found if not term.text.startswith(STOP)]
     named = _names(meant, lexical)
+    distinct = sorted(named.union(term.text for term in meant))
+    strict = {term: lexical.idf(term) * (NAME_WEIGHT if term in named else 1.0) for term in distinct}
+    unknown = frozenset(distinct) - named - lexical.terms.keys()
     return Asked(
-        weights={term: _weigh(term, term in named, lexical) for term in sorted(named.union(one.text for one in meant))},
+        weights={term: strict[term] * (UNKNOWN_WEIGHT if term in unknown else 1.0) for term in strict},
+        strict=strict,
         named=named,
         parts=_split(found),
         instructs=question_instructs(text, cues),

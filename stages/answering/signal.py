@@ -2,13 +2,15 @@
 
 from stages.answering.question import Asked
 from stages.answering.source import Source
-from stages.answering.support import coverage
+from stages.answering.support import coverage, part_coverage
 from stages.retrieval.lexical import DECIMALS
 
 
 def lexical_signal(asked: Asked, best: Source) -> float:
     """Share, 0 to 1 by idf, of what the question asks that one statement of the best candidate holds.
 
-    0 when the candidate lacks a name of the question: another subject's value answers nothing.
+    0 when the candidate lacks a name of the question: another subject's value answers nothing. A question that joins
+    several things is answered as well as the one that is answered worst.
     """
-    return round(coverage(asked, best), DECIMALS)
+    whole = coverage(asked, best)
+    return round(min([whole, *(part_coverage(asked, best, part) for part in asked.parts)]), DECIMALS)

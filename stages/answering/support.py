@@ -34,7 +34,7 @@ def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params
         return "instruction_in_source"
     if _in_conflict(asked, sources, params):
         return "conflict"
-    answered = [any(_part_share(asked, one, part) >= params.part_coverage for one in sources) for part in asked.parts]
+    answered = [any(part_coverage(asked, one, part) >= params.part_coverage for one in sources) for part in asked.parts]
     if any(answered) and not all(answered):
         return "partial"
     return None if covers(asked, best, params) else _why_missing(asked, best, corpus)
@@ -69,13 +69,14 @@ def statement_share(asked: Asked, statement: Statement) -> float:
 
 
 def _share(asked: Asked, statement: Statement, terms: Iterable[str]) -> float:
-    rest = {term: asked.weights[term] for term in terms if term not in asked.named}
+    weights = asked.strict if statement.kind == "description" else asked.weights
+    rest = {term: weights[term] for term in terms if term not in asked.named}
     if not asked.named <= statement.terms:
         return 0.0
     return share(statement.terms, rest) if rest else 1.0
 
 
-def _part_share(asked: Asked, source: Source, part: Iterable[str]) -> float:
+def part_coverage(asked: Asked, source: Source, part: Iterable[str]) -> float:
     """How well the source answers one conjunct about the subject of the whole question."""
     return max((_share(asked, one, part) for one in source.says), default=0.0)
 

@@ -30,12 +30,14 @@ _PIECE = re.compile(
 class Term(NamedTuple):
     """One term; `named` marks what looks like part of a name: it holds a digit, or a capital inside a sentence.
 
-    `pair` joins a Latin word with the number or model right behind it (`harrow~300`), the surest kind of name.
+    `pair` joins a Latin word with the number or model right behind it (`harrow~300`), the surest kind of name; `proper`
+    marks a pair whose word has a capital.
     """
 
     text: str
     named: bool = False
     pair: str | None = None
+    proper: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +149,7 @@ def all_terms(text: str, vocabulary: Vocabulary) -> list[Term]:
     text = unicodedata.normalize("NFKC", text)
     found: list[Term] = []
     latin: list[Term] = []
-    end = -1
+    before, end = "", -1
     for kind, surface, start in _pieces(text):
         if kind == "cjk":
             found += _concepts(latin, vocabulary)
@@ -158,7 +160,8 @@ def all_terms(text: str, vocabulary: Vocabulary) -> list[Term]:
         folded = folded.removeprefix("v").replace(",", "") if kind == "number" else _stem(folded)
         close = bool(latin) and text[end:start] in (" ", "-") and _has_digit(surface)
         pair = _pair(latin[-1].text, folded, vocabulary) if close else None
-        latin.append(Term(folded, _is_named(kind, surface, text[:start].rstrip()), pair))
+        latin.append(Term(folded, _is_named(kind, surface, text[:start].rstrip()), pair, before[:1].isupper()))
+        before = surface
         end = start + len(surface)
     return found + _concepts(latin, vocabulary)
 

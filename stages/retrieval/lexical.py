@@ -43,6 +43,11 @@ class LexicalIndex:
         """Number of every term."""
         return {term: number for number, term in enumerate(self.names)}
 
+    @cached_property
+    def pair_heads(self) -> frozenset[str]:
+        """Words that make a pair somewhere in the corpus: `harrow` of `harrow~300`."""
+        return frozenset(name.partition("~")[0] for name in self.names if "~" in name)
+
     @property
     def size(self) -> int:
         """Number of entries."""
@@ -84,10 +89,10 @@ def entry_words(entry: Entry) -> str:
 
 
 def with_pairs(found: Iterable[Term]) -> Iterator[str]:
-    """The texts of terms, and of the pairs that some of them close."""
+    """The texts of terms, and of the proper pairs that some of them close."""
     for term in found:
         yield term.text
-        if term.pair:
+        if term.pair and term.proper:
             yield term.pair
 
 

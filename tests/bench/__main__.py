@@ -1,0 +1,129 @@
+"""What the pipeline costs beside bare stages: `python -m tests.bench [--holdout] [--runs N]`, or `make bench`.
+
+`dvc repro -f` up to a stage, against what DVC takes for as many stages that only start Python and import numpy. Both
+run in copies with a git and a DVC of their own, in turns, so that a busy machine slows both; the ratio is the median of
+the pairs. Exit status 1 when one is above the limit. Without --holdout the holdout of data/course is not even copied.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".gitattributes", ".dvc/config")
+SMALL, COURSE = "tests/data/small", "data/course"
+LIMIT = 3.0
+BARE_STAGE = """\
+  bare_{number}:
+    cmd: python -c "import numpy"
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    """This interpreter first on the path; no setting of the machine's git or DVC."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DVC_", "PYTHON"))}
+    return inherited | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "DVC_NO_ANALYTICS": "1",
+        "DVC_GLOBAL_CONFIG_DIR": str(home / "global"),
+        "DVC_SYSTEM_CONFIG_DIR": str(home / "system"),
+        "DVC_SITE_CACHE_DIR": str(home / "site"),
+    }
+
+
+def run(project: Path, *command: str) -> str:
+    """Run a command in a project and return what it printed; a failure ends the benchmark with it."""
+    done = subprocess.run(command, cwd=project, env=environment(project.parent), capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def commit(project: Path) -> Path:
+    """Put all files of a project into a git of its own."""
+    run(project, "git", "init", "--quiet")
+    run(project, "git", "add", "--all")
+    run(project, "git", "-c", "user.name=bench", "-c", "user.email=bench@example.invalid", "commit", "-qm", "bench")
+    return project
+
+
+def copy_project(target: Path, dataset: str, holdout: bool) -> Path:
+    """The sources and one dataset, without its holdout unless it is wanted, and without results."""
+    for name in SOURCES:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target / name)
+    params = (target / "params.yaml").read_text("utf-8").splitlines(keepends=True)
+    params = [f"dataset: {dataset}\n" if line.startswith("dataset:") else line for line in params]
+    (target / "params.yaml").write_text("".join(params), "utf-8")
+    skipped = ("__pycache__", "holdout-ledger.jsonl") if holdout else ("__pycache__", "holdout*")
+    for name in ("stages", dataset):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns(*skipped))
+    return commit(target)
+
+
+def bare_project(target: Path, stages: int) -> Path:
+    """A project of stages that do nothing."""
+    (target / ".dvc").mkdir(parents=True)
+    shutil.copyfile(ROOT / ".dvc/config", target / ".dvc/config")
+    text = "stages:\n" + "".join(BARE_STAGE.format(number=number) for number in range(stages))
+    (target / "dvc.yaml").write_text(text, "utf-8")
+    return commit(target)
+
+
+def repro(project: Path, *target: str) -> int:
+    """Run `dvc repro -f` and return how many stages it ran."""
+    return run(project, sys.executable, "-m", "dvc", "repro", "-f", *target).count("Running stage ")
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Wall-clock time of an action."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def measure(dataset: str, stage: str, runs: int, holdout: bool) -> float:
+    """Print one line and return the median ratio; one run of each beforehand fills caches and compiles modules."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = copy_project(Path(folder) / "ours" / "project", dataset, holdout)
+        stages = repro(project, stage)
+        bare = bare_project(Path(folder) / "bare" / "project", stages)
+        if repro(bare) != stages:
+            raise SystemExit(f"DVC did not run all of the {stages} bare stages")
+        pairs = [(seconds(lambda: repro(project, stage)), seconds(lambda: repro(bare))) for _ in range(runs)]
+    ratio = median(ours / theirs for ours, theirs in pairs)
+    ours, theirs = (median(side) for side in zip(*pairs, strict=True))
+    verdict = "" if ratio <= LIMIT else f": ABOVE THE LIMIT OF {LIMIT:g}"
+    print(
+        f"{dataset}, {stages} stages to {stage}: {ratio:.1f} x bare stages"
+        f" (median of {runs}; {ours:.1f} s against {theirs:.1f} s){verdict}",
+        flush=True,
+    )
+    return ratio
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Cost of `dvc repro -f` beside bare stages.")
+    parser.add_argument("--holdout", action="store_true", help=f"run {COURSE} up to evaluate_holdout too")
+    parser.add_argument("--runs", type=int, default=5, help="pairs of runs (default 5)")
+    chosen = parser.parse_args()
+    ratios = [
+        measure(SMALL, "evaluate_holdout", chosen.runs, holdout=True),
+        measure(COURSE, "freeze_threshold", chosen.runs, holdout=False),
+    ]
+    if chosen.holdout:
+        ratios.append(measure(COURSE, "evaluate_holdout", chosen.runs, holdout=True))
+    sys.exit(max(ratios) > LIMIT)
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,7 @@ class Asked:
     weights    every distinct term by its idf; a name counts NAME_WEIGHT times, since another subject's value is no
                answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
     strict     the same, but a word that no entry holds counts in full: no picture shows it.
-    named      the terms that look like names, and pairs (`harrow~300`) whose word makes pairs in the corpus.
+    named      the terms that look like names, and pairs (`model~300`) whose word makes pairs in the corpus.
     parts      distinct unnamed terms of each conjunct, one part when nothing is joined.
     instructs  the question itself tries to override the rules.
     """

@@ -1,6 +1,6 @@
 """Does the best candidate really answer the question? The first reason why not, from the candidates' own words.
 
-A statement answers a question when it holds every name of it (numbers, capitals, `harrow~300`) and enough of the rest:
+A statement answers a question when it holds every name of it (numbers, capitals, `model~300`) and enough of the rest:
 description  all of it, since what the pixels do not show cannot be told;
 mention      `field_coverage` of it;
 field        `field_coverage` of it, and the question asks for `field_name` of the field's name;

@@ -30,7 +30,7 @@ _PIECE = re.compile(
 class Term(NamedTuple):
     """One term; `named` marks what looks like part of a name: it holds a digit, or a capital inside a sentence.
 
-    `pair` joins a Latin word with the number or model right behind it (`harrow~300`), the surest kind of name; `proper`
+    `pair` joins a Latin word with the number or model right behind it (`model~300`), the surest kind of name; `proper`
     marks a pair whose word has a capital.
     """
 
@@ -129,7 +129,7 @@ def _pairs(text: str) -> list[str]:
 
 
 def _pair(word: str, number: str, vocabulary: Vocabulary) -> str | None:
-    """A name such as `harrow~300`; a word of the vocabulary ("the 300", "large 2") makes none."""
+    """A name such as `model~300`; a word of the vocabulary ("the 300", "large 2") makes none."""
     return f"{word}~{number}" if word[0].isalpha() and (word,) not in vocabulary.latin else None
 
 

@@ -45,7 +45,7 @@ class LexicalIndex:
 
     @cached_property
     def pair_heads(self) -> frozenset[str]:
-        """Words that make a pair somewhere in the corpus: `harrow` of `harrow~300`."""
+        """Words that make a pair somewhere in the corpus: `model` of `model~300`."""
         return frozenset(name.partition("~")[0] for name in self.names if "~" in name)
 
     @property

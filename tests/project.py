@@ -1,0 +1,91 @@
+"""A copy of the project for tests that run its stages and commands."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).parent.parent
+SOURCES = ("dvc.yaml", "params.yaml", "pyproject.toml", ".dvcignore", ".gitignore", ".gitattributes", ".dvc/config")
+SMALL = "tests/data/small"
+LEDGER = f"{SMALL}/evaluation-only/holdout-ledger.jsonl"
+
+
+class Stage(NamedTuple):
+    """A stage as DVC resolved it: arguments of Python, deps and outs relative to the project."""
+
+    arguments: list[str]
+    deps: list[str]
+    outs: list[str]
+
+
+class Project:
+    """A copy of the project with its own git and DVC; nothing that runs in it sees the machine's configuration."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def run(self, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run a command in the project; anything but the expected exit status fails with what it printed."""
+        done = subprocess.run(arguments, cwd=self.root, env=self._environment(), capture_output=True, text=True)
+        assert done.returncode == status, f"{arguments}\nexit status {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def python(self, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run this interpreter in the project."""
+        return self.run(sys.executable, *arguments, status=status)
+
+    def dvc(self, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run DVC in the project."""
+        return self.python("-m", "dvc", *arguments, status=status)
+
+    def git(self, *arguments: str) -> str:
+        """Run git in the project."""
+        return self.run("git", *arguments).stdout
+
+    def stage(self, name: str) -> Stage:
+        """A stage of the finished project, from dvc.lock."""
+        locked = yaml.safe_load((self.root / "dvc.lock").read_bytes())["stages"][name]
+        program, *arguments = shlex.split(locked["cmd"])
+        assert program == "python"
+        return Stage(arguments, *([item["path"] for item in locked[kind]] for kind in ("deps", "outs")))
+
+    def run_stage(self, name: str, status: int = 0) -> str:
+        """Run a stage's command without DVC; returns its stderr."""
+        return self.python(*self.stage(name).arguments, status=status).stderr
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace what stands exactly once in a file."""
+        text = (self.root / path).read_bytes().decode("utf-8")
+        assert text.count(old) == 1, f"{path}: {old!r} stands there {text.count(old)} times"
+        (self.root / path).write_bytes(text.replace(old, new).encode("utf-8"))
+
+    def bytes_below(self, *names: str) -> dict[str, bytes]:
+        """Every file below some folders (or the files named), by its path in the project."""
+        roots = [self.root / name for name in names]
+        found = [item for one in roots for item in ([one] if one.is_file() else one.rglob("*")) if item.is_file()]
+        return {item.relative_to(self.root).as_posix(): item.read_bytes() for item in sorted(found)}
+
+    def copy(self, target: Path) -> "Project":
+        """The same project somewhere else."""
+        shutil.copytree(self.root, target, symlinks=True)
+        return Project(target)
+
+    def _environment(self) -> dict[str, str]:
+        settings = self.root.parent / "machine"
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DVC_"))}
+        return inherited | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "DVC_NO_ANALYTICS": "1",
+            "DVC_GLOBAL_CONFIG_DIR": str(settings / "global"),
+            "DVC_SYSTEM_CONFIG_DIR": str(settings / "system"),
+            "DVC_SITE_CACHE_DIR": str(settings / "site"),
+        }

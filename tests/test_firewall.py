@@ -1,0 +1,112 @@
+"""Each stage opens what dvc.yaml declares, and nothing else: no label where one answers, no source without a dep."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from tests.project import LEDGER, ROOT, SMALL, Project
+
+pytestmark = pytest.mark.pipeline
+
+DVC_YAML = yaml.safe_load((ROOT / "dvc.yaml").read_bytes())
+STAGES = tuple(DVC_YAML["stages"])
+ANSWERING = ("build_index", "score_dev", "answer_holdout")
+FORBIDDEN = (f"{SMALL}/evaluation-only", f"{SMALL}/training", "artifacts/judged")
+OPENED = re.compile(r'^\d+ +(?:open|openat|openat2|creat)\((?:AT_FDCWD, )?"([^"]+)", (.*)\) = \d+', re.MULTILINE)
+
+
+class Opened(NamedTuple):
+    """Paths that one stage opened in the project, relative to it, and those of the checkout that the test runs in."""
+
+    read: set[str]
+    written: set[str]
+    elsewhere: set[str]
+
+
+def inside(root: Path, paths: list[str]) -> set[str]:
+    """Those of some absolute paths that lie in `root`, relative to it; bytecode counts as its source."""
+    found = {os.path.relpath(os.path.realpath(path), root.resolve()) for path in paths}
+    return {re.sub(r"__pycache__/(.*)\.cpython-\d+\.pyc$", r"\1.py", path) for path in found if path[:2] != ".."}
+
+
+def run_audited(project: Project, stage: str, out: Path) -> Opened:
+    """Run a stage of the finished project again under an audit hook."""
+    _, *arguments = project.stage(stage).arguments
+    project.python(str(ROOT / "tests/opened.py"), str(out), *arguments)
+    found = json.loads(out.read_bytes())
+    checkout = inside(ROOT, found["read"] + found["written"])
+    elsewhere = {path for path in checkout if not path.startswith(".venv/")}
+    return Opened(inside(project.root, found["read"]), inside(project.root, found["written"]), elsewhere)
+
+
+@pytest.fixture(scope="module")
+def audited(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Opened]:
+    """What a stage opens when it runs; every stage runs once, in one copy of the finished project."""
+    folder = tmp_path_factory.mktemp("audited")
+    project = finished.copy(folder / "project")
+    found = {stage: run_audited(project, stage, folder / f"{stage}.json") for stage in STAGES}
+    return found.__getitem__
+
+
+def covered(path: str, declared: list[str]) -> bool:
+    return any(path == one or path.startswith(f"{one}/") for one in declared)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_opens_only_what_it_declares(stage: str, finished: Project, audited: Callable[[str], Opened]) -> None:
+    opened, declared = audited(stage), finished.stage(stage)
+    ledger = {LEDGER} if stage == "evaluate_holdout" else set()
+    stray = {path for path in opened.read if not covered(path, [*declared.deps, "params.yaml"])}
+    assert stray == ledger
+    assert {path for path in opened.written if not covered(path, declared.outs)} == ledger
+    assert opened.elsewhere <= {"tests/opened.py"}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_declares_only_what_it_opens(stage: str, finished: Project, audited: Callable[[str], Opened]) -> None:
+    opened, declared = audited(stage), finished.stage(stage)
+    assert [one for one in declared.deps if not any(covered(path, [one]) for path in opened.read)] == []
+    assert [one for one in declared.outs if not any(covered(path, [one]) for path in opened.written)] == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_needs_only_the_params_it_declares(stage: str, damaged: Project) -> None:
+    before = damaged.bytes_below(*damaged.stage(stage).outs)
+    params = yaml.safe_load((damaged.root / "params.yaml").read_bytes())
+    declared = {name: params[name] for name in DVC_YAML["stages"][stage]["params"]}
+    (damaged.root / "params.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
+    damaged.run_stage(stage)
+    assert damaged.bytes_below(*damaged.stage(stage).outs) == before
+
+
+@pytest.mark.parametrize("stage", ANSWERING)
+def test_what_answers_opens_no_label(stage: str, audited: Callable[[str], Opened]) -> None:
+    opened = audited(stage)
+    assert {path for path in opened.read | opened.written if covered(path, list(FORBIDDEN))} == set()
+
+
+def test_compiled_code_opens_nothing_else(damaged: Project, audited: Callable[[str], Opened], tmp_path: Path) -> None:
+    strace = shutil.which("strace")
+    if strace is None:
+        pytest.skip("strace is not installed")
+    if subprocess.run([strace, "-o", os.devnull, "true"], capture_output=True).returncode != 0:
+        pytest.skip("strace may not trace processes here")
+    trace, stage = tmp_path / "trace", damaged.stage("build_index")
+    damaged.run(strace, "-f", "-s", "4096", "-e", "trace=file", "-o", str(trace), sys.executable, *stage.arguments)
+    calls = OPENED.findall(trace.read_text(encoding="utf-8"))
+    paths = [str(damaged.root / path) for path, flags in calls if "O_DIRECTORY" not in flags]
+    found = {path for path in inside(damaged.root, paths) if not Path(path).name.startswith(".")}
+    assert found == audited("build_index").read
+
+
+def test_no_stage_is_frozen() -> None:
+    assert [name for name, stage in DVC_YAML["stages"].items() if stage.get("frozen")] == []

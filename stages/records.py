@@ -65,6 +65,7 @@ class Entry:
     start/end span in the original (a field: the whole line or row it stands in); None for an image.
     value     field only: the value verbatim, at value_start/value_end.
     chunk     field only: id of the chunk whose span holds the value.
+    front_matter  field only: it stands in the front matter and is about the document as a whole.
     mentions  image only: where documents show it.
     """
 
@@ -81,6 +82,7 @@ class Entry:
     value_start: int | None = None
     value_end: int | None = None
     chunk: str | None = None
+    front_matter: bool = False
     mentions: tuple[Mention, ...] = ()
 
 

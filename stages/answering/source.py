@@ -14,7 +14,7 @@ from stages.retrieval.library import Library
 class Statement(NamedTuple):
     """One thing said. `kind`: an image's description, its mention in a document, a field, a unit of a chunk.
 
-    A field is helped by the chunk around it: those terms are in `terms` too. Headings belong to every statement.
+    `terms` are those of the statement and of the heading path above it.
     """
 
     kind: Literal["description", "mention", "field", "unit"]
@@ -25,15 +25,15 @@ class Statement(NamedTuple):
 class Source:
     """A candidate with what support needs to know of it.
 
-    names      a field's own name: its terms with their idf.
-    last       terms of the last heading: a table cell's row or column.
+    name       a field's own name: its terms with their idf.
+    label      terms of the row, column or list item that a field stands under.
     instructs  the chunk that it is or stands in tries to steer its reader.
     """
 
     entry: Entry
     says: Sequence[Statement]
     name: Mapping[str, float]
-    last: Set[str]
+    label: Set[str]
     instructs: bool
 
 
@@ -44,7 +44,7 @@ def read_source(entry: Entry, library: Library, cues: Vocabulary) -> Source:
         entry=entry,
         says=_statements(entry, library),
         name=library.weigh(entry.text) if entry.kind == "field" else {},
-        last=library.distinct(entry.headings[-1]) if entry.headings else frozenset(),
+        label=library.distinct("\n".join(entry.headings[len(chunk.headings) :])),
         instructs=entry.kind != "image" and instructs(chunk.text, cues),
     )
 

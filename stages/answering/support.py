@@ -98,9 +98,9 @@ def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams)
 
 
 def _attribute_keys(asked: Asked, field: Source) -> Set[frozenset[str]]:
-    """What a field is about, the question's subject apart: its name, or its name with its row or column."""
+    """What a field is about, the question's subject apart: its name, or its name with what it stands under."""
     names = frozenset(field.name) - asked.named
-    return {key for key in (names, names | (field.last - asked.named)) if key}
+    return {key for key in (names, names | (field.label - asked.named)) if key}
 
 
 def _plain(source: Source) -> str:

@@ -7,8 +7,10 @@ carries the hashes of all of them, and whoever uses it compares them with what i
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
+from stages.calibration.gate import decide
 from stages.calibration.sweep import Row
 from stages.errors import StaleThresholdError
 from stages.hashing import hash_of, sha256
@@ -16,7 +18,7 @@ from stages.records import Answered, Scored
 
 RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
 SCORING_PARAMS = ("index", "retrieval")
-SCORING_SOURCES = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/records.py")
+SCORING_SOURCES = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/assemble.py", "stages/records.py")
 REMEDY = "dvc repro -f --no-run-cache freeze_threshold"
 ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
 
@@ -97,16 +99,6 @@ def seal_of(threshold: Threshold) -> str:
 
 def freeze(scored: Scored, row: Row, dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
     """Bind the chosen row of a sweep over `scored` and seal it. dev_records: sha256 of the file that held `scored`."""
-    figures = DevFigures(
-        tp=row.tp,
-        fp=row.fp,
-        fn=row.fn,
-        tn=row.tn,
-        weighted_error=float(row.weighted_error),
-        answer_f1=None if row.answer_f1 is None else float(row.answer_f1),
-        n_answerable=row.tp + row.fn,
-        n_unanswerable=row.fp + row.tn,
-    )
     binding = Binding(
         model=None,
         checkpoint=None,
@@ -118,7 +110,20 @@ def freeze(scored: Scored, row: Row, dev_set: str, dev_records: str, fp_weight: 
         scoring=scored.scoring,
     )
     return sealed(
-        Threshold(scored.system, row.threshold, row.refuse_all, float(fp_weight), RULE, binding, figures, seal="")
+        Threshold(scored.system, row.threshold, row.refuse_all, float(fp_weight), RULE, binding, _figures(row), seal="")
+    )
+
+
+def _figures(row: Row) -> DevFigures:
+    return DevFigures(
+        tp=row.tp,
+        fp=row.fp,
+        fn=row.fn,
+        tn=row.tn,
+        weighted_error=float(row.weighted_error),
+        answer_f1=None if row.answer_f1 is None else float(row.answer_f1),
+        n_answerable=row.tp + row.fn,
+        n_unanswerable=row.fp + row.tn,
     )
 
 
@@ -147,14 +152,18 @@ def check_threshold(threshold: Threshold, system: str, fp_weight: float, found: 
 def check_derived(threshold: Threshold, row: Row) -> None:
     """Compare a frozen threshold with the row that its bound records and labels give when they are swept again."""
     pairs = {name: (getattr(threshold, name), getattr(row, name)) for name in ("threshold", "refuse_all")}
-    pairs |= {f"dev.{name}": (getattr(threshold.dev, name), getattr(row, name)) for name in ("tp", "fp", "fn", "tn")}
+    frozen, derived = asdict(threshold.dev), asdict(_figures(row))
+    pairs |= {f"dev.{name}": (frozen[name], derived[name]) for name in frozen}
     _refuse(threshold.system, pairs)
 
 
 def check_answers(answered: Answered, threshold: Threshold, questions: str) -> None:
-    """Compare answers with the threshold and the questions file (its sha256) that they must have been made with."""
+    """Compare answers with the threshold and the questions file (its sha256) that they must have been made with.
+
+    Every decision is taken again from its record.
+    """
     bound, made = threshold.binding, answered.scored
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "answers.threshold": (answered.seal, threshold.seal),
         "answers.system": (made.system, threshold.system),
         "answers.snapshot": (made.snapshot, bound.snapshot),
@@ -162,6 +171,9 @@ def check_answers(answered: Answered, threshold: Threshold, questions: str) -> N
         "answers.scoring": (made.scoring, bound.scoring),
         "answers.questions": (made.questions, questions),
     }
+    decided = [decide(record, threshold.threshold) for record in made.records]
+    met = zip_longest(made.records, answered.decisions, decided)
+    pairs |= {f"answers.{one.id if one else 'more'}": (was, now) for one, was, now in met if was != now}
     _refuse(threshold.system, pairs, ANSWER_REMEDY)
 
 

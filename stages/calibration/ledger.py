@@ -12,7 +12,10 @@ from stages.hashing import hash_of
 from stages.records import Label, Question
 
 SYSTEM_PARAMS = ("systems", "index", "retrieval", "context", "support")
-SYSTEM_SOURCES = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration", "stages/records.py")
+SYSTEM_SOURCES = (
+    *("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration"),
+    *("stages/assemble.py", "stages/records.py"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,6 @@ def system_hash(seals: Mapping[str, str], params: Mapping[str, Any], sources: Ma
 
 
 def add(seen: Iterable[Seen], line: Seen) -> list[Seen]:
-    """The set with `line` in it, sorted by its three hashes; a line with the same hashes is replaced by itself."""
-    by_key = {(one.holdout, one.contract, one.system): one for one in [*seen, line]}
-    return [by_key[key] for key in sorted(by_key)]
+    """The set with `line` in it, sorted by its three hashes; what was there before stays as it is."""
+    lines = {hash_of(one): one for one in [*seen, line]}
+    return sorted(lines.values(), key=lambda one: (one.holdout, one.contract, one.system, hash_of(one)))

@@ -84,6 +84,7 @@ def _field_entry(name: str, field: Field, pieces: Sequence[Entry]) -> Entry:
         field.value_start,
         field.value_end,
         chunk.id,
+        field.front_matter,
     )
 
 

@@ -13,6 +13,7 @@ class Field(NamedTuple):
     """A named value: `value` is text[value_start:value_end]; start/end is the whole line or row, without newline.
 
     `headings` are the heading path, then the list items around it, then what a table adds (`stages.corpus.tables`).
+    `front_matter` marks a field of the document as a whole.
     """
 
     headings: tuple[str, ...]
@@ -22,18 +23,22 @@ class Field(NamedTuple):
     value_end: int
     start: int
     end: int
+    front_matter: bool
 
 
 def fields(document: Document, cut: Sequence[Section]) -> list[Field]:
     """Every field in document order; `cut` as `sections` gives it."""
-    found = []
-    for path, name, start, end in [*_front_matter(document), *_body(document)]:
-        headings = headings_at(cut, start) + path
-        found.append(Field(headings, name, document.text[start:end], start, end, *document.line_span(start, end)))
-    return found
+    front = [_field(document, cut, one, front_matter=True) for one in _front_matter(document)]
+    return front + [_field(document, cut, one, front_matter=False) for one in _body(document)]
 
 
 _Found = tuple[tuple[str, ...], str, int, int]
+
+
+def _field(document: Document, cut: Sequence[Section], found: _Found, *, front_matter: bool) -> Field:
+    path, name, start, end = found
+    value, line = document.text[start:end], document.line_span(start, end)
+    return Field(headings_at(cut, start) + path, name, value, start, end, *line, front_matter)
 
 
 def _front_matter(document: Document) -> Iterator[_Found]:

@@ -31,7 +31,7 @@ class Term(NamedTuple):
     """One term; `named` marks what looks like part of a name: it holds a digit, or a capital inside a sentence.
 
     `pair` joins a Latin word with the number or model right behind it (`model~300`), the surest kind of name; `proper`
-    marks a pair whose word has a capital.
+    marks a pair whose word has a capital, or that is a whole field (`version: 2.1`).
     """
 
     text: str
@@ -137,10 +137,12 @@ def _has_digit(surface: str) -> bool:
     return any(character.isdigit() for character in surface)
 
 
-def _is_named(kind: str, surface: str, before: str) -> bool:
+def _is_named(kind: str, surface: str, text: str, start: int) -> bool:
     if _has_digit(surface):
         return True
-    inside = bool(before) and before[-1] not in ".!?:;\n"
+    while start and text[start - 1].isspace():
+        start -= 1
+    inside = start > 0 and text[start - 1] not in ".!?:;"
     return kind == "word" and surface[0].isupper() and inside
 
 
@@ -158,9 +160,10 @@ def all_terms(text: str, vocabulary: Vocabulary) -> list[Term]:
             continue
         folded = surface.casefold()
         folded = folded.removeprefix("v").replace(",", "") if kind == "number" else _stem(folded)
-        close = bool(latin) and text[end:start] in (" ", "-") and _has_digit(surface)
+        given = text[end:start] == ": " and text[start + len(surface) : start + len(surface) + 1] in ("", "\n")
+        close = bool(latin) and (given or text[end:start] in (" ", "-")) and _has_digit(surface)
         pair = _pair(latin[-1].text, folded, vocabulary) if close else None
-        latin.append(Term(folded, _is_named(kind, surface, text[:start].rstrip()), pair, before[:1].isupper()))
+        latin.append(Term(folded, _is_named(kind, surface, text, start), pair, given or before[:1].isupper()))
         before = surface
         end = start + len(surface)
     return found + _concepts(latin, vocabulary)

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-HEAD = ("system", "dev threshold", "answer F1", "refusal F1", "contract", "error dev", "error holdout")
+HEAD = (
+    *("system", "dev threshold", "gate answer F1", "gate refusal F1"),
+    *("gate error dev", "gate error holdout", "false accepts", "right", "contract right"),
+)
 
 
 def _cell(value: object) -> str:
@@ -11,22 +14,27 @@ def _cell(value: object) -> str:
 
 
 def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
-    bar, gate, contract = figures["threshold"], figures["decision"], figures["contract"]
+    bar, gate, decision = figures["threshold"], figures["gate"], figures["decision"]
+    answers, contract = figures["answers"], figures["contract"]
     return (
         system,
         "refuse all" if bar["value"] is None else _cell(bar["value"]),
         _cell(gate["answer_f1"]),
         _cell(gate["refusal_f1"]),
-        f"{contract['correct']}/{contract['total']}",
         f"{bar['dev_weighted_error']:g}",
         f"{bar['holdout_weighted_error']:g}",
+        f"{decision['fp']}/{decision['fp'] + decision['tn']}",
+        f"{answers['correct']}/{answers['total']}",
+        f"{contract['correct']}/{contract['total']}",
     )
 
 
 def result_table(metrics: Mapping[str, Any]) -> str:
-    """F1 of the decision (gate and support) on the holdout; weighted errors of the gate alone. `metrics` by system."""
+    """Holdout figures by system: the gate alone, then what gate and support together answered.
+
+    Errors are weighted; `false accepts` of all unanswerable questions; `right` counts answers and refusals.
+    """
     rows = [HEAD, *(_row(system, figures) for system, figures in sorted(metrics.items()))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

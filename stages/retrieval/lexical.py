@@ -74,18 +74,24 @@ class LexicalIndex:
 
 def to_arrays(index: LexicalIndex) -> dict[str, NDArray[np.generic]]:
     """What has to be kept of an index: everything else follows from it."""
-    return {"names": np.array(index.names), "indptr": index.indptr, "indices": index.indices, "counts": index.counts}
+    names = np.frombuffer("\n".join(index.names).encode("utf-8"), dtype=np.uint8)
+    return {"names": names, "indptr": index.indptr, "indices": index.indices, "counts": index.counts}
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> LexicalIndex:
     """The index of which `to_arrays` gave the arrays."""
-    return transpose(arrays["names"].tolist(), arrays["indptr"], arrays["indices"], arrays["counts"])
+    text = arrays["names"].tobytes().decode("utf-8")
+    return transpose(text.split("\n") if text else [], arrays["indptr"], arrays["indices"], arrays["counts"])
 
 
-def entry_words(entry: Entry) -> str:
-    """All words of an entry: heading path, text, value, and for an image what documents say where they show it."""
+def entry_words(entry: Entry, entries: Mapping[str, Entry]) -> str:
+    """All words of an entry: heading path, text, value, and for an image what documents say where they show it.
+
+    A field of the front matter is about the document that the whole front matter identifies: it has those words too.
+    """
     shown = [" ".join((*mention.headings, mention.words)) for mention in entry.mentions]
-    return "\n".join([*entry.headings, entry.text, entry.value or "", *shown])
+    whole = entries[entry.chunk].text if entry.front_matter and entry.chunk else ""
+    return "\n".join([*entry.headings, entry.text, entry.value or "", whole, *shown])
 
 
 def with_pairs(found: Iterable[Term]) -> Iterator[str]:
@@ -96,9 +102,10 @@ def with_pairs(found: Iterable[Term]) -> Iterator[str]:
             yield term.pair
 
 
-def count_terms(entries: Iterable[Entry], vocabulary: Vocabulary) -> list[Counter[str]]:
+def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary) -> list[Counter[str]]:
     """The terms and pairs of every entry with their counts, in the order given."""
-    return [Counter(with_pairs(terms(entry_words(entry), vocabulary))) for entry in entries]
+    by_id = {entry.id: entry for entry in entries}
+    return [Counter(with_pairs(terms(entry_words(entry, by_id), vocabulary))) for entry in entries]
 
 
 def build_lexical(counted: Sequence[Mapping[str, int]]) -> LexicalIndex:

@@ -63,5 +63,10 @@ def reranked(
     if not params.rerank:
         return pool
     held = {one.id: library.held(one.id) for one in pool}
-    named = {one.id: [library.weigh(name) for name in entry_names(library.entries[one.id])] for one in pool}
-    return rerank(pool, asked, held, named)
+    return rerank(pool, asked, held, {one.id: _names(library, library.entries[one.id], asked) for one in pool})
+
+
+def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[dict[str, float]]:
+    """The weighed names of an entry; none for a field whose value the question itself gives."""
+    given = bool(entry.value) and library.distinct(entry.value or "") <= asked.keys()
+    return [] if given else [library.weigh(name) for name in entry_names(entry)]

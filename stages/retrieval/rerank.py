@@ -3,7 +3,8 @@
 score = coverage + FOCUS * focus, rounded to 6 decimals:
 coverage  idf-weighted share of the question's distinct terms that the entry holds;
 focus     idf-weighted share of the entry's own name that the question asks for. It settles what coverage ties:
-          "weight" finds `Weight` before `Shipping weight`, and the field before the chunk that holds it.
+          "weight" finds `Weight` before `Shipping weight`, and the field before the chunk that holds it. A field whose
+          value stands in the question has none: what is asked is something else.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -40,7 +41,10 @@ def rerank(
     scored = [
         Candidate(
             one.id,
-            round(share(held[one.id], asked) + FOCUS * max(share(asked, name) for name in named[one.id]), DECIMALS),
+            round(
+                share(held[one.id], asked) + FOCUS * max((share(asked, name) for name in named[one.id]), default=0.0),
+                DECIMALS,
+            ),
         )
         for one in pool
     ]

@@ -9,8 +9,9 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -18,7 +19,11 @@ from stages.errors import BadInputError
 from stages.hashing import canonical_json, hash_of, sha256
 from stages.records import Label, Original, Question
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 T = TypeVar("T")
+Row = TypeVar("Row", bound="DataclassInstance")
 
 ORIGINAL_SUFFIXES = (".png", ".md")
 
@@ -67,16 +72,16 @@ def decode_json(data: bytes, kind: type[T], name: str) -> T:
         raise BadInputError(f"{name}: {error}") from error
 
 
-def read_jsonl(path: str | Path, kind: type[T], *, missing_ok: bool = False) -> list[T]:
+def read_jsonl(path: str | Path, kind: type[Row], *, missing_ok: bool = False) -> list[Row]:
     """Read one object a line, exactly the keys of `kind`; every bad line is listed with its number.
 
     missing_ok: a file that is not there holds no rows.
     """
     if missing_ok and not Path(path).exists():
         return []
-    rows: list[T] = []
+    rows: list[Row] = []
     findings = []
-    known = {item.encode_name for item in msgspec.inspect.type_info(kind).fields}  # type: ignore[attr-defined]
+    known = {item.name for item in fields(kind)}
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if not line.strip():
             continue
@@ -92,7 +97,8 @@ def read_jsonl(path: str | Path, kind: type[T], *, missing_ok: bool = False) -> 
     return rows
 
 
-class _QuestionRow(msgspec.Struct):
+@dataclass(frozen=True)
+class _QuestionRow:
     id: str
     text: str
 
@@ -129,7 +135,9 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     import yaml
 
     try:
-        value = yaml.safe_load(decode_text(read_bytes(path), str(path)))
+        value = yaml.load(
+            decode_text(read_bytes(path), str(path)), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        )
     except (yaml.YAMLError, RecursionError) as error:
         raise BadInputError(f"{path}: {error}") from error
     if not isinstance(value, dict):

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from stages.errors import BadInputError
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 SYSTEMS = ("lexical",)
-Section = TypeVar("Section")
+Section = TypeVar("Section", bound="DataclassInstance")
 
 
 def _number(kind: type, low: float, high: float = float("inf"), *, above: bool = False) -> Any:
@@ -105,7 +108,7 @@ def load_section(kind: type[Section], name: str, raw: object) -> Section:
     """
     if not isinstance(raw, dict):
         raise BadInputError(f"params.yaml: {name}: expected a mapping, got {raw!r}")
-    known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
+    known = {item.name: item for item in fields(kind)}
     findings = [f"{name}.{key}: unknown key (known: {', '.join(known)})" for key in raw if key not in known]
     findings += [f"{name}.{key}: missing" for key in known if key not in raw and known[key].default is MISSING]
     checked = [_finding(f"{name}.{key}", raw[key], known[key].metadata) for key in known if key in raw]

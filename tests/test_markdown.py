@@ -210,7 +210,7 @@ def test_a_source_resolves_inside_the_corpus_or_not_at_all(src: str, expected: s
 
 def test_mentions_carry_words_and_headings() -> None:
     text = '# A\n\n## B\n\n![Drain](../images/1.png "line") ![x](http://e.org/1.png)\n\n![Again](../images/1.png)\n'
-    (path, found), *rest = mentions("docs/a.md", "h", text).items()
+    (path, found), *rest = mentions("docs/a.md", "h", parse(text)).items()
     assert (path, rest) == ("images/1.png", [])
     assert [(one.words, one.headings, one.path, one.sha256) for one in found] == [
         ("Drain line", ("A", "B"), "docs/a.md", "h"),
@@ -243,7 +243,7 @@ def test_the_next_chunk_repeats_whole_sentences() -> None:
 
 def test_a_line_that_gives_a_field_is_never_cut() -> None:
     text = "- Note: One two. Three four. Five\n\nSix seven. Eight\n"
-    found = entries("docs/a.md", "h", text, 3, 0)
+    found = entries("docs/a.md", "h", parse(text), 3, 0)
     assert [entry.text for entry in found if entry.kind == "chunk"] == [
         "- Note: One two. Three four. Five",
         "Six seven.",
@@ -257,7 +257,7 @@ def test_a_comment_and_a_link_definition_are_seen_but_a_bare_heading_is_not() ->
 
 
 def test_entries_are_numbered_in_document_order() -> None:
-    found = entries("docs/x.md", "h", "# T\n\nWords.\n\n## U\n\n- Weight: 3 kg\n", 50, 5)
+    found = entries("docs/x.md", "h", parse("# T\n\nWords.\n\n## U\n\n- Weight: 3 kg\n"), 50, 5)
     assert [(entry.id, entry.kind, entry.text, entry.headings, entry.chunk) for entry in found] == [
         ("docs/x.md#c0001", "chunk", "Words.", ("T",), None),
         ("docs/x.md#c0002", "chunk", "- Weight: 3 kg", ("T", "U"), None),
@@ -339,7 +339,7 @@ def check_document(text: str, size: int, overlap: int) -> None:
     document = parse(text)
     cut = sections(document)
     check_places(document)
-    found = entries("docs/x.md", "h", text, size, overlap)
+    found = entries("docs/x.md", "h", parse(text), size, overlap)
     pieces = {entry.id: entry for entry in found if entry.kind == "chunk"}
     lines = [(entry.start or 0, entry.end or 0) for entry in found if entry.kind == "field"]
     for entry in found:

@@ -6,6 +6,7 @@ words are in the vocabulary file, section `instruction`.
 """
 
 import re
+from functools import lru_cache
 
 from stages.corpus.terms import Vocabulary, all_terms
 
@@ -24,6 +25,7 @@ def _cues(sentence: str, cues: Vocabulary) -> set[str]:
     return {term.text.removeprefix("instruction/") for term in all_terms(sentence, cues)}
 
 
+@lru_cache(maxsize=1 << 16)
 def instructs(text: str, cues: Vocabulary) -> bool:
     """True when some sentence of `text` carries a pair of cues that only an instruction to the reader has."""
     found = [_cues(sentence, cues) for sentence in _SENTENCE.split(text)]

@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from stages.corpus.fields import Field, fields
-from stages.corpus.markdown import Document, Section, parse, sections
+from stages.corpus.markdown import Document, Section, sections
 from stages.corpus.tokens import TOKEN, count_tokens
 from stages.records import Entry
 
@@ -29,14 +29,13 @@ class Chunk(NamedTuple):
     end: int
 
 
-def entries(path: str, sha256: str, text: str, chunk_tokens: int, chunk_overlap: int) -> list[Entry]:
+def entries(path: str, sha256: str, document: Document, chunk_tokens: int, chunk_overlap: int) -> list[Entry]:
     """Chunk entries `docs/x.md#c0001`…, then field entries `docs/x.md#f0001`…, each in document order.
 
     A field's `chunk` is the first chunk that holds its whole value; there always is one, for no line or row that
     gives a field is cut (see `chunks`).
     """
-    document = parse(text)
-    cut = sections(document)
+    text, cut = document.text, sections(document)
     named = fields(document, cut)
     lines = [(field.start, field.end) for field in named]
     packed = chunks(document, cut, chunk_tokens, chunk_overlap, lines)

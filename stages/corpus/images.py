@@ -6,7 +6,7 @@ from posixpath import dirname, join, normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from stages.corpus.markdown import Document, Section, headings_at, parse, plain, sections
+from stages.corpus.markdown import Document, Section, headings_at, plain, sections
 from stages.records import Mention
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/")
@@ -37,9 +37,8 @@ def resolve(src: str, path: str) -> str | None:
     return None if found.split("/")[0] == ".." else found
 
 
-def mentions(path: str, sha256: str, text: str) -> dict[str, list[Mention]]:
+def mentions(path: str, sha256: str, document: Document) -> dict[str, list[Mention]]:
     """By corpus path of an image: the places where the document at `path` shows it, in order."""
-    document = parse(text)
     found: dict[str, list[Mention]] = {}
     for ref in images(document, sections(document)):
         image = resolve(ref.src, path)

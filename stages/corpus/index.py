@@ -6,6 +6,7 @@ from typing import TypeVar
 from stages.corpus import chunk
 from stages.corpus.describe import describe, words
 from stages.corpus.images import mentions
+from stages.corpus.markdown import Document, parse
 from stages.corpus.png import decode
 from stages.corpus.terms import Sections
 from stages.errors import BadInputError
@@ -24,16 +25,16 @@ def index_originals(read: Sequence[tuple[Original, bytes]], sections: Sections, 
     """
     images = [(one, data) for one, data in read if one.path.lower().endswith(".png")]
     documents = [(one, data) for one, data in read if not one.path.lower().endswith(".png")]
-    texts, unreadable = _each(documents, _text)
+    parsed, unreadable = _each(documents, _document)
     descriptions, broken = _each(
         images, lambda data: words(describe(decode(data, params.max_pixels)), sections, LANGUAGES)
     )
     if unreadable or broken:
         raise BadInputError("\n".join([*unreadable, *broken]))
-    shown = _mentions(texts)
+    shown = _mentions(parsed)
     found = [_image(one, text, shown.get(one.path, ())) for one, text in descriptions]
-    for one, text in texts:
-        found += chunk.entries(one.path, one.sha256, text, params.chunk_tokens, params.chunk_overlap)
+    for one, document in parsed:
+        found += chunk.entries(one.path, one.sha256, document, params.chunk_tokens, params.chunk_overlap)
     return found
 
 
@@ -50,17 +51,17 @@ def _each(
     return made, findings
 
 
-def _text(data: bytes) -> str:
+def _document(data: bytes) -> Document:
     try:
-        return data.decode("utf-8")
+        return parse(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise BadInputError(f"not UTF-8 at byte {error.start}; save the file as UTF-8") from error
 
 
-def _mentions(texts: Iterable[tuple[Original, str]]) -> dict[str, tuple[Mention, ...]]:
+def _mentions(parsed: Iterable[tuple[Original, Document]]) -> dict[str, tuple[Mention, ...]]:
     found: dict[str, tuple[Mention, ...]] = {}
-    for one, text in texts:
-        for image, places in mentions(one.path, one.sha256, text).items():
+    for one, document in parsed:
+        for image, places in mentions(one.path, one.sha256, document).items():
             found[image] = (*found.get(image, ()), *places)
     return found
 

@@ -11,12 +11,13 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import Stemmer
 
 from stages.errors import BadInputError
 
+Key = TypeVar("Key")
 STOP = "stop"
 CUES = "instruction"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -25,6 +26,8 @@ _PIECE = re.compile(
     rf"|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|[vV]?\d+(?:\.\d+)*(?![^\W_{_CJK}])|\d+)"
     rf"|(?P<word>[^\W\d_{_CJK}][^\W_{_CJK}]*)(?:['’]s\b)?"
 )
+
+_DIGIT = re.compile(r"\d")
 
 
 class Term(NamedTuple):
@@ -42,12 +45,14 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """`latin` maps stemmed phrases, `cjk` maps strings, to a concept `section/word`."""
+    """`latin` maps stemmed phrases, `cjk` maps strings, to a concept `section/word`.
+
+    `reach` gives the length of the longest phrase by its first word, or first character.
+    """
 
     latin: Mapping[tuple[str, ...], str]
     cjk: Mapping[str, str]
-    longest_latin: int
-    longest_cjk: int
+    reach: Mapping[str, int]
 
 
 @lru_cache(maxsize=1)
@@ -80,6 +85,16 @@ def split_vocabulary(sections: Sections) -> tuple[Vocabulary, Vocabulary]:
     return build_vocabulary({name: words for name, words in sections.items() if name != CUES}), build_vocabulary(cues)
 
 
+def _concept_phrases(sections: Sections) -> Iterator[tuple[str, Mapping[str, Sequence[str]]]]:
+    for section, words in sections.items():
+        yield from ((f"{section}/{word}", phrases) for word, phrases in words.items())
+
+
+def _enter(table: dict[Key, str], key: Key, concept: str, findings: list[str]) -> None:
+    if table.setdefault(key, concept) != concept:
+        findings.append(f"vocabulary: {key!r} is both {table[key]} and {concept}")
+
+
 def build_vocabulary(sections: Sections) -> Vocabulary:
     """Turn {section: {word: {en: [...], zh: [...]}}} into lookups.
 
@@ -87,33 +102,26 @@ def build_vocabulary(sections: Sections) -> Vocabulary:
     """
     latin: dict[tuple[str, ...], str] = {}
     cjk: dict[str, str] = {}
-    findings = []
-    for section, words in sections.items():
-        for word, phrases in words.items():
-            concept = f"{section}/{word}"
-            for table, key, phrase in [
-                *((latin, _key(phrase), phrase) for phrase in phrases.get("en", ())),
-                *((cjk, phrase, phrase) for phrase in phrases.get("zh", ())),
-            ]:
-                if table.setdefault(key, concept) != concept:  # type: ignore[attr-defined]
-                    findings.append(f"vocabulary: {phrase!r} is both {table[key]} and {concept}")  # type: ignore[index]
+    findings: list[str] = []
+    for concept, phrases in _concept_phrases(sections):
+        for phrase in phrases.get("en", ()):
+            _enter(latin, _key(phrase), concept, findings)
+        for phrase in phrases.get("zh", ()):
+            _enter(cjk, phrase, concept, findings)
     if findings:
         raise BadInputError("\n".join(findings))
-    return Vocabulary(latin, cjk, max(map(len, latin), default=1), max(map(len, cjk), default=1))
+    reach: dict[str, int] = {}
+    for first, length in [*((one[0], len(one)) for one in latin), *((one[0], len(one)) for one in cjk)]:
+        reach[first] = max(reach.get(first, 0), length)
+    return Vocabulary(latin, cjk, reach)
 
 
 def _cut_cjk(run: str, vocabulary: Vocabulary) -> Iterator[str]:
     """Cut one CJK run at vocabulary words, longest first, and yield pairs of the characters between them."""
     rest, place = "", 0
     while place < len(run):
-        size = next(
-            (
-                n
-                for n in range(min(vocabulary.longest_cjk, len(run) - place), 0, -1)
-                if run[place : place + n] in vocabulary.cjk
-            ),
-            0,
-        )
+        sizes = range(min(vocabulary.reach.get(run[place], 0), len(run) - place), 0, -1)
+        size = next((n for n in sizes if run[place : place + n] in vocabulary.cjk), 0)
         if size:
             yield from _pairs(rest)
             yield vocabulary.cjk[run[place : place + size]]
@@ -134,7 +142,7 @@ def _pair(word: str, number: str, vocabulary: Vocabulary) -> str | None:
 
 
 def _has_digit(surface: str) -> bool:
-    return any(character.isdigit() for character in surface)
+    return _DIGIT.search(surface) is not None
 
 
 def _is_named(kind: str, surface: str, text: str, start: int) -> bool:
@@ -173,15 +181,11 @@ def _concepts(words: Sequence[Term], vocabulary: Vocabulary) -> list[Term]:
     """Replace the longest phrases known to the vocabulary by their concepts."""
     found, place = [], 0
     while place < len(words):
-        for size in range(min(vocabulary.longest_latin, len(words) - place), 0, -1):
-            concept = vocabulary.latin.get(tuple(word.text for word in words[place : place + size]))
-            if concept:
-                found.append(Term(concept))
-                place += size
-                break
-        else:
-            found.append(words[place])
-            place += 1
+        sizes = range(min(vocabulary.reach.get(words[place].text, 0), len(words) - place), 0, -1)
+        phrases = ((n, tuple(word.text for word in words[place : place + n])) for n in sizes)
+        size, concept = next(((n, vocabulary.latin[one]) for n, one in phrases if one in vocabulary.latin), (1, None))
+        found.append(Term(concept) if concept else words[place])
+        place += size
     return found
 
 

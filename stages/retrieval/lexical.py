@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,20 @@ class LexicalIndex:
         """Number of entries."""
         return len(self.indptr) - 1
 
+    @cached_property
+    def _idfs(self) -> list[float]:
+        """Idf by number of entries that hold a term, on a grid of 2^-20."""
+        found = np.arange(self.size + 1)
+        return list((np.rint(np.log1p((self.size - found + 0.5) / (found + 0.5)) * 2**20) / 2**20).tolist())
+
+    @cached_property
+    def _holding(self) -> list[int]:
+        return list(np.diff(self.postings_indptr).tolist())
+
     def idf(self, term: str) -> float:
-        """Inverse document frequency on a grid of 2^-20; a term that no entry holds has the highest."""
+        """Inverse document frequency; a term that no entry holds has the highest."""
         number = self.terms.get(term)
-        found = 0 if number is None else int(self.postings_indptr[number + 1] - self.postings_indptr[number])
-        exact = np.log1p((self.size - found + 0.5) / (found + 0.5))
-        return float(np.rint(exact * 2**20) / 2**20)
+        return self._idfs[0 if number is None else self._holding[number]]
 
     def holders(self, term: str) -> frozenset[int]:
         """Rows of the entries that hold a term."""
@@ -111,9 +120,11 @@ def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary) -> list[Counte
 def build_lexical(counted: Sequence[Mapping[str, int]]) -> LexicalIndex:
     """Build both matrices from the counted terms of the entries."""
     numbers = {term: place for place, term in enumerate(sorted(set().union(*counted)))}
-    pairs = [sorted((numbers[term], count) for term, count in row.items()) for row in counted]
-    flat = np.array([pair for row in pairs for pair in row], dtype=np.int64).reshape(-1, 2)
-    return transpose(list(numbers), _starts(np.array([len(row) for row in pairs])), flat[:, 0], flat[:, 1])
+    sizes = np.fromiter(map(len, counted), np.int64, len(counted))
+    found = np.fromiter(map(numbers.__getitem__, chain.from_iterable(counted)), np.int64, int(sizes.sum()))
+    counts = np.fromiter(chain.from_iterable(row.values() for row in counted), np.int64, len(found))
+    order = np.lexsort((found, np.repeat(np.arange(len(counted)), sizes)))
+    return transpose(list(numbers), _starts(sizes), found[order], counts[order])
 
 
 def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from stages.corpus.terms import Vocabulary, terms
 from stages.params import RetrievalParams
@@ -36,9 +36,15 @@ class Library:
         """Distinct terms of a text."""
         return frozenset(_distinct(text, self.words))
 
-    def weigh(self, text: str) -> dict[str, float]:
+    def weigh(self, text: str) -> Mapping[str, float]:
         """Distinct terms of a short text with their idf."""
-        return {term: self.lexical.idf(term) for term in _distinct(text, self.words)}
+        if text not in self._weighed:
+            self._weighed[text] = {term: self.lexical.idf(term) for term in _distinct(text, self.words)}
+        return self._weighed[text]
+
+    @cached_property
+    def _weighed(self) -> dict[str, dict[str, float]]:
+        return {}
 
     def any_holds(self, wanted: Iterable[str]) -> bool:
         """True when some entry holds all of these terms."""
@@ -63,10 +69,12 @@ def reranked(
     if not params.rerank:
         return pool
     held = {one.id: library.held(one.id) for one in pool}
-    return rerank(pool, asked, held, {one.id: _names(library, library.entries[one.id], asked) for one in pool})
+    named = {one.id: _names(library, library.entries[one.id], asked) for one in pool}
+    headed = {one.id: library.weigh("\n".join(library.entries[one.id].headings)) for one in pool}
+    return rerank(pool, asked, held, named, headed)
 
 
-def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[dict[str, float]]:
+def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[Mapping[str, float]]:
     """The weighed names of an entry; none for a field whose value the question itself gives."""
     given = bool(entry.value) and library.distinct(entry.value or "") <= asked.keys()
     return [] if given else [library.weigh(name) for name in entry_names(entry)]

@@ -1,10 +1,12 @@
 """The transparent reranker, the same for every system: how much of a question an entry covers, and how little else.
 
-score = coverage + FOCUS * focus, rounded to 6 decimals:
+score = coverage + FOCUS * focus + SUBJECT * subject, rounded to 6 decimals:
 coverage  idf-weighted share of the question's distinct terms that the entry holds;
 focus     idf-weighted share of the entry's own name that the question asks for. It settles what coverage ties:
           "weight" finds `Weight` before `Shipping weight`, and the field before the chunk that holds it. A field whose
           value stands in the question has none: what is asked is something else.
+subject   idf-weighted share of the heading path that the question asks for: the document about it comes before one
+          about something wider.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -13,6 +15,7 @@ from stages.records import Candidate, Entry
 from stages.retrieval.lexical import DECIMALS
 
 FOCUS = 0.1
+SUBJECT = 0.05
 
 
 def share(part: Iterable[str], weights: Mapping[str, float]) -> float:
@@ -32,20 +35,17 @@ def rerank(
     asked: Mapping[str, float],
     held: Mapping[str, Set[str]],
     named: Mapping[str, Sequence[Mapping[str, float]]],
+    headed: Mapping[str, Mapping[str, float]],
 ) -> tuple[Candidate, ...]:
     """Order the pool again.
 
     asked: idf of every distinct term of the question. held: terms of each candidate, by id. named: idf of the terms of
-    each candidate's names, by id. Returns the same ids sorted by (-score, id).
+    each candidate's names, by id. headed: the same of
+    its heading path. Returns the same ids sorted by (-score, id).
     """
-    scored = [
-        Candidate(
-            one.id,
-            round(
-                share(held[one.id], asked) + FOCUS * max((share(asked, name) for name in named[one.id]), default=0.0),
-                DECIMALS,
-            ),
-        )
-        for one in pool
-    ]
+    scored = []
+    for one in pool:
+        focus = max((share(asked, name) for name in named[one.id]), default=0.0)
+        score = share(held[one.id], asked) + FOCUS * focus + SUBJECT * share(asked, headed[one.id])
+        scored.append(Candidate(one.id, round(score, DECIMALS)))
     return tuple(sorted(scored, key=lambda one: (-one.score, one.id)))

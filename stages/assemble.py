@@ -1,7 +1,7 @@
 """What stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
 
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from stages import files
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
 from stages.calibration.binding import SCORING_PARAMS, SCORING_SOURCES, scoring_hash
+from stages.calibration.ledger import SYSTEM_SOURCES, system_hash
 from stages.corpus.terms import split_vocabulary
 from stages.params import ContextParams, RetrievalParams, SupportParams, load_section
 from stages.records import Index, Record
@@ -16,9 +17,9 @@ from stages.retrieval.lexical import from_arrays
 from stages.retrieval.library import Library
 
 
-def read_answerer(params: dict[str, Any], vocabulary: str, corpus: str, index: Index, lexical: str) -> Answerer:
-    """Read the term index and the vocabulary; an original is read again whenever it is cited."""
-    words, cues = split_vocabulary(files.read_yaml(vocabulary))
+def read_answerer(params: dict[str, Any], corpus: str, index: Index, lexical: str) -> Answerer:
+    """Read term index and vocabulary; an original is read again whenever it is cited."""
+    words, cues = split_vocabulary(files.read_vocabulary())
     ids = tuple(entry.id for entry in index.entries)
     library = Library(
         ids=ids,
@@ -48,6 +49,11 @@ def verified_citations(corpus: str, records: Iterable[Record]) -> dict[str, bool
 def current_scoring(params: dict[str, Any]) -> str:
     """Hash of the params and sources that make the signal, as they are now."""
     return scoring_hash(files.hash_sources(SCORING_SOURCES), {name: params.get(name) for name in SCORING_PARAMS})
+
+
+def current_system(params: dict[str, Any], seals: Mapping[str, str]) -> str:
+    """Hash of the frozen thresholds with all params and sources that answer, as they are now."""
+    return system_hash(seals, params, files.hash_sources(SYSTEM_SOURCES))
 
 
 def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_set: str) -> dict[str, Any]:

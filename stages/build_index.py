@@ -11,9 +11,9 @@ from stages.stage import run, stage_paths
 
 def main() -> None:
     """Read every original; write lexical.npz and index.json, which names it by hash."""
-    paths = stage_paths(__doc__, "params", "vocabulary", "corpus", "index", "lexical")
-    params = load_section(IndexParams, "index", files.read_yaml(paths.params).get("index"))
-    sections = files.read_yaml(paths.vocabulary)
+    paths = stage_paths(__doc__, "params", "corpus", "index", "lexical")
+    params = load_section(IndexParams, "index", files.read_params(paths.params).get("index"))
+    sections = files.read_vocabulary()
     read = [files.read_original(paths.corpus, path) for path in files.list_originals(paths.corpus)]
     originals = tuple(original for original, _ in read)
     entries = index_originals(read, sections, params)

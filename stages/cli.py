@@ -15,7 +15,7 @@ from stages.calibration.binding import Swept, Threshold, check_threshold
 from stages.calibration.gate import decide
 from stages.errors import BadInputError
 from stages.measures.table import result_table
-from stages.params import CalibrateParams, load_section, load_systems
+from stages.params import CalibrateParams, load_dataset, load_section, load_systems
 from stages.records import Decision, Index, Question, Record
 from stages.stage import run
 
@@ -36,10 +36,11 @@ def project() -> tuple[dict[str, Any], Namespace]:
     """The params, and the paths that dvc.yaml declares, for the dataset in params.yaml."""
     if not Path("dvc.yaml").exists():
         raise BadInputError("no dvc.yaml here; run frostline in the project's folder")
-    params = files.read_yaml("params.yaml")
-    paths = Namespace(**files.read_yaml("dvc.yaml")["vars"][0]["path"])
-    paths.corpus = f"{params['dataset']}/corpus"
-    return params, paths
+    params = files.read_params("params.yaml")
+    declared = files.read_yaml("dvc.yaml").get("vars")
+    if not isinstance(declared, list) or not isinstance(declared[0], dict) or "path" not in declared[0]:
+        raise BadInputError("dvc.yaml: vars: expected a first item `path` with the artifacts' file names")
+    return params, Namespace(**declared[0]["path"], corpus=f"{load_dataset(params)}/corpus")
 
 
 def ask(text: str, system: str | None) -> tuple[Record, Decision]:
@@ -50,16 +51,16 @@ def ask(text: str, system: str | None) -> tuple[Record, Decision]:
     if system not in systems:
         raise BadInputError(f"--system {system}: not in params.yaml (systems: {', '.join(systems)})")
     index = files.read_json(paths.index, Index)
-    frozen = files.read_json(files.of_system(paths.threshold, system), Threshold)
+    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
     dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).fp_weight
     check_threshold(frozen, system, weight, current_binding(params, paths, system, dev_set))
-    answerer = read_answerer(params, paths.vocabulary, paths.corpus, index, paths.lexical)
+    answerer = read_answerer(params, paths.corpus, index, paths.lexical)
     record = answerer.answer(Question("ask", text))
     return record, decide(record, frozen.threshold)
 
 
-def describe(record: Record, decision: Decision) -> str:
+def told(record: Record, decision: Decision) -> str:
     """The answer with its sources, or the reason of the refusal, for a person to read."""
     signal = "none" if record.signal is None else f"{record.signal:.4f}"
     bar = "refuse all" if decision.threshold is None else f"{decision.threshold:.4f}"
@@ -78,7 +79,7 @@ def _ask(arguments: Namespace) -> None:
     if arguments.json:
         print(json.dumps(msgspec.to_builtins(record) | msgspec.to_builtins(decision), ensure_ascii=False, indent=2))
     else:
-        print(describe(record, decision))
+        print(told(record, decision))
 
 
 def _table(arguments: Namespace) -> None:

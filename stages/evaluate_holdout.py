@@ -8,14 +8,14 @@ from argparse import Namespace
 from typing import Any
 
 from stages import files
-from stages.assemble import current_binding, verified_citations
+from stages.assemble import current_binding, current_system, verified_citations
 from stages.calibration.binding import Threshold, check_answers, check_derived, check_threshold, dev_set_hash
-from stages.calibration.ledger import SYSTEM_SOURCES, Result, Seen, add, holdout_hash, system_hash
+from stages.calibration.ledger import Seen, add, holdout_hash, result
 from stages.calibration.sweep import optimal
 from stages.measures.evaluate import aggregate, judge_all
 from stages.measures.perquestion import query_rows
 from stages.params import CalibrateParams, load_section, load_systems
-from stages.records import Answered, Index, Scored
+from stages.records import Answered, Index, Label, Scored
 from stages.stage import run, stage_paths
 
 PATHS = (
@@ -27,7 +27,7 @@ PATHS = (
 def checked_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
     """The frozen threshold after every check that evaluation can make; StaleThresholdError otherwise."""
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
-    frozen = files.read_json(files.of_system(paths.threshold, system), Threshold)
+    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
     dev_set = dev_set_hash(files.read_bytes(paths.dev_questions), files.read_bytes(paths.dev_labels))
     check_threshold(frozen, system, calibrate.fp_weight, current_binding(params, paths, system, dev_set))
     answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
@@ -36,38 +36,38 @@ def checked_threshold(params: dict[str, Any], paths: Namespace, system: str) -> 
     return frozen
 
 
+def evaluate(params: dict[str, Any], paths: Namespace, system: str, labels: list[Label]) -> tuple[str, dict[str, Any]]:
+    """Check one system's threshold and answers, write its queries.json; returns the seal and the figures."""
+    frozen = checked_threshold(params, paths, system)
+    answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
+    now = current_system(params, {system: frozen.seal})
+    check_answers(answered, frozen, {"system": now, "questions": files.hash_file(paths.questions)})
+    entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    records = answered.scored.records
+    judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
+    rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged, entries)
+    files.write_rows(files.in_system(paths.holdout, system, "queries.json"), {"system": system, "queries": rows})
+    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
+    figures = aggregate(judged, answered.decisions, weight)
+    errors = {
+        "dev_weighted_error": frozen.dev.weighted_error,
+        "holdout_weighted_error": figures["gate"]["weighted_error"],
+    }
+    return frozen.seal, figures | {"threshold": {"value": frozen.threshold} | errors}
+
+
 def main() -> None:
     """Write <system>/queries.json, metrics.json, the ledger, and from it who has seen this holdout."""
     paths = stage_paths(__doc__, *PATHS)
-    params = files.read_yaml(paths.params)
-    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
-    entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    params = files.read_params(paths.params)
     questions, labels = files.read_questions(paths.questions), files.read_labels(paths.labels)
-    metrics: dict[str, Any] = {}
-    seals: dict[str, str] = {}
-    results: dict[str, Result] = {}
-    for system in load_systems(params):
-        frozen = checked_threshold(params, paths, system)
-        answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
-        check_answers(answered, frozen, files.hash_file(paths.questions))
-        records = answered.scored.records
-        judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
-        rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged, entries)
-        files.write_rows(files.in_system(paths.holdout, system, "queries.json"), {"system": system, "queries": rows})
-        metrics[system] = aggregate(judged, answered.decisions, weight)
-        metrics[system]["threshold"] = {
-            "value": frozen.threshold,
-            "dev_weighted_error": frozen.dev.weighted_error,
-            "holdout_weighted_error": metrics[system]["gate"]["weighted_error"],
-        }
-        seals[system] = frozen.seal
-        results[system] = Result(frozen.dev.weighted_error, float(metrics[system]["gate"]["weighted_error"]))
-    files.write_json(paths.metrics, metrics)
+    found = {system: evaluate(params, paths, system, labels) for system in load_systems(params)}
+    files.write_json(paths.metrics, {system: figures for system, (_, figures) in found.items()})
     line = Seen(
         holdout=holdout_hash(questions, labels),
         contract=holdout_hash(questions, [label for label in labels if label.contract]),
-        system=system_hash(seals, params, files.hash_sources(SYSTEM_SOURCES)),
-        results=results,
+        system=current_system(params, {system: seal for system, (seal, _) in found.items()}),
+        results={system: result(figures["threshold"]) for system, (_, figures) in found.items()},
     )
     ledger = add(files.read_jsonl(paths.ledger, Seen, missing_ok=True), line)
     files.write_jsonl(paths.ledger, ledger)

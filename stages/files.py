@@ -8,16 +8,18 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.hashing import canonical_json, hash_of, sha256
-from stages.records import Label, Original, Question
+from stages.params import SECTIONS
+from stages.records import Label, Original, Question, label_findings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -51,25 +53,31 @@ def read_bytes(path: str | Path) -> bytes:
         raise BadInputError(f"{path}: cannot be read ({error.strerror}); run the stage that makes it") from error
 
 
-def decode_text(data: bytes, name: str) -> str:
-    """Decode UTF-8, keeping every character and line end as it is."""
+def read_text(path: str | Path) -> str:
+    """Read a whole UTF-8 file, every character and line end as it is."""
+    data = read_bytes(path)
     try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{name}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+        return decode_text(data)
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from error
 
 
 def read_json(path: str | Path, kind: type[T]) -> T:
     """Read one JSON value of the declared type; BadInputError names the file and the place that does not fit."""
-    return decode_json(read_bytes(path), kind, str(path))
-
-
-def decode_json(data: bytes, kind: type[T], name: str) -> T:
-    """Decode bytes that are already read; errors as in `read_json`."""
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(read_bytes(path), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInputError(f"{name}: {error}") from error
+        raise BadInputError(f"{path}: {error}") from error
+
+
+def read_sealed(path: str | Path, kind: type[T]) -> T:
+    """Read a JSON value that holds exactly what `kind` declares: nothing that a seal over `kind` would not cover."""
+    value = read_json(path, kind)
+    if msgspec.json.decode(read_bytes(path)) != msgspec.to_builtins(value):
+        raise BadInputError(
+            f"{path}: holds keys that no {kind.__name__.lower()} has; run the stage that makes it again"
+        )
+    return value
 
 
 def read_jsonl(path: str | Path, kind: type[Row], *, missing_ok: bool = False) -> list[Row]:
@@ -82,6 +90,8 @@ def read_jsonl(path: str | Path, kind: type[Row], *, missing_ok: bool = False) -
     rows: list[Row] = []
     findings = []
     known = {item.name for item in fields(kind)}
+    if read_bytes(path).startswith(b"\xef\xbb\xbf"):
+        raise BadInputError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
     for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         if not line.strip():
             continue
@@ -111,16 +121,12 @@ def read_questions(path: str | Path) -> list[Question]:
 
 
 def read_labels(path: str | Path) -> list[Label]:
-    """Read label rows in file order; duplicate ids and refusals without kind and reason are errors."""
+    """Read label rows in file order; duplicate ids and rows that contradict themselves are errors, all listed."""
     rows = read_jsonl(path, Label)
     _refuse_duplicates(path, [row.id for row in rows])
-    unexplained = [
-        row.id for row in rows if not row.answerable and not (row.unanswerable_kind and row.unanswerable_reason)
-    ]
-    if unexplained:
-        raise BadInputError(
-            f"{path}: refusals without unanswerable_kind and unanswerable_reason: {', '.join(unexplained)}"
-        )
+    findings = [f"{path}: {row.id}: {text}" for row in rows for text in label_findings(row)]
+    if findings:
+        raise BadInputError("\n".join(findings))
     return rows
 
 
@@ -131,31 +137,75 @@ def _refuse_duplicates(path: str | Path, ids: Sequence[str]) -> None:
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Read a YAML mapping with the safe loader."""
+    """Read a YAML mapping with the safe loader; a key that stands twice is an error."""
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = read_text(path)
     try:
-        value = yaml.load(
-            decode_text(read_bytes(path), str(path)), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        findings = [f"{path}:{line}: {key!r} stands there twice" for key, line in _repeated(yaml.compose(text, loader))]
+        value = yaml.load(text, loader)
     except (yaml.YAMLError, RecursionError) as error:
         raise BadInputError(f"{path}: {error}") from error
+    if findings:
+        raise BadInputError("\n".join(findings))
     if not isinstance(value, dict):
         raise BadInputError(f"{path}: expected a mapping, got {type(value).__name__}")
     return value
 
 
+def _repeated(node: Any) -> Iterator[tuple[str, int]]:
+    """Yield (key, line) of every scalar key that its YAML mapping already holds."""
+    seen: set[str] = set()
+    pairs = node.value if node is not None and node.id == "mapping" else []
+    for key, value in pairs:
+        if key.value in seen:
+            yield key.value, key.start_mark.line + 1
+        seen.add(key.value)
+        yield from _repeated(value)
+
+
+def read_params(path: str | Path) -> dict[str, Any]:
+    """Read params.yaml; a section that nobody knows is an error. Each stage checks the sections that it uses."""
+    params = read_yaml(path)
+    unknown = sorted(params.keys() - set(SECTIONS))
+    if unknown:
+        raise BadInputError(f"{path}: unknown {', '.join(unknown)} (known: {', '.join(SECTIONS)})")
+    return params
+
+
+def read_vocabulary() -> dict[str, Any]:
+    """Read the words that a description may use and a question may contain: a source like the code beside it."""
+    return read_yaml(Path(__file__).parent / "corpus" / "vocabulary.yaml")
+
+
 def list_originals(corpus: str | Path) -> list[str]:
-    """Paths of all originals relative to `corpus`, sorted. Dot files are left out; any other stranger is an error."""
+    """Paths of all originals relative to `corpus`, sorted. Dot files are left out.
+
+    Links, names that are not UTF-8 and files that are neither .png nor .md are errors, all listed.
+    """
     root = Path(corpus)
-    paths = sorted(item.relative_to(root).as_posix() for item in root.rglob("*") if item.is_file())
-    paths = [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
-    strangers = [path for path in paths if not path.lower().endswith(ORIGINAL_SUFFIXES)]
-    if strangers:
-        raise BadInputError("\n".join(f"{root / path}: neither .png nor .md; move it out" for path in strangers))
+    if not root.is_dir():
+        raise BadInputError(f"{root}: no such folder; it holds the originals of the dataset in params.yaml")
+    visible = [
+        item for item in root.rglob("*") if not any(part.startswith(".") for part in item.relative_to(root).parts)
+    ]
+    findings = [f"{os.fsencode(item)!r}: {text}" for item in sorted(visible) for text in _unusable(item)]
+    if findings:
+        raise BadInputError("\n".join(findings))
+    paths = sorted(item.relative_to(root).as_posix() for item in visible if item.is_file())
     if not paths:
         raise BadInputError(f"{root}: no .png or .md file")
     return paths
+
+
+def _unusable(item: Path) -> Iterator[str]:
+    if item.is_symlink():
+        yield "a link; put the file itself there"
+    elif item.is_file() and not item.name.lower().endswith(ORIGINAL_SUFFIXES):
+        yield "neither .png nor .md; move it out"
+    if any("\udc80" <= character <= "\udcff" for character in item.name):
+        yield "its name is not UTF-8; rename it"
 
 
 def read_original(corpus: str | Path, path: str) -> tuple[Original, bytes]:

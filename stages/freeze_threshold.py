@@ -14,7 +14,7 @@ from stages.stage import run, stage_paths
 def main() -> None:
     """Write one sealed threshold for each system, and dev_metrics.json."""
     paths = stage_paths(__doc__, "params", "records", "sweep", "judged", "threshold", "metrics")
-    params = files.read_yaml(paths.params)
+    params = files.read_params(paths.params)
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     metrics = {}
     for system in load_systems(params):

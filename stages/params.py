@@ -11,16 +11,18 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 SYSTEMS = ("lexical",)
+SECTIONS = ("dataset", "systems", "index", "retrieval", "context", "support", "calibrate")
+LARGEST = 10**9
 Section = TypeVar("Section", bound="DataclassInstance")
 
 
-def _number(kind: type, low: float, high: float = float("inf"), *, above: bool = False) -> Any:
+def _number(kind: type, low: float, high: float = LARGEST, *, above: bool = False) -> Any:
     """Declare a numeric parameter in [low, high], or in (low, high] with `above`."""
     return field(metadata={"kind": kind, "low": low, "high": high, "above": above})
 
 
-def _flag() -> Any:
-    return field(metadata={"kind": bool})
+def _typed(kind: Any) -> Any:
+    return field(metadata={"kind": kind})
 
 
 def _choice(*values: str) -> Any:
@@ -44,7 +46,7 @@ class RetrievalParams:
     bm25_b: float = _number(float, 0, 1)
     pool: int = _number(int, 1)
     top_k: int = _number(int, 1)
-    rerank: bool = _flag()
+    rerank: bool = _typed(bool)
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,24 @@ class CalibrateParams:
         return Fraction(repr(self.fp_weight))
 
 
+@dataclass(frozen=True)
+class DatasetCard:
+    """dataset.yaml. `independent_draws` says whether the questions are independent draws, so that intervals mean
+    something; `group_by` what the dependent ones share."""
+
+    name: str = _typed(str)
+    languages: list[str] = _typed(list)
+    independent_draws: bool = _typed(bool)
+    group_by: str | None = _typed(str | None)
+
+
 def _finding(name: str, value: object, rule: Mapping[str, Any]) -> str | None:
     """Say what is wrong with one value, or None. A bool is no number here although Python says so."""
     kind = rule["kind"]
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     fits = numeric and (kind is float or isinstance(value, int)) if kind in (int, float) else isinstance(value, kind)
     if not fits:
-        return f"{name}: expected {kind.__name__}, got {value!r}"
+        return f"{name}: expected {getattr(kind, '__name__', kind)}, got {value!r}"
     if "choices" in rule and value not in rule["choices"]:
         return f"{name}: expected one of {', '.join(rule['choices'])}, got {value!r}"
     return _out_of_range(name, value, rule) if numeric and "low" in rule else None
@@ -95,27 +108,33 @@ def _finding(name: str, value: object, rule: Mapping[str, Any]) -> str | None:
 
 def _out_of_range(name: str, value: Any, rule: Mapping[str, Any]) -> str | None:
     low, high = rule["low"], rule["high"]
-    inside = (value > low if rule["above"] else value >= low) and value <= high and value != float("inf")
+    inside = (value > low if rule["above"] else value >= low) and value <= high
     bound = f"above {low}" if rule["above"] else f"at least {low}"
-    most = f" and at most {high}" if high < float("inf") else ""
-    return None if inside else f"{name}: expected {bound}{most}, got {value!r}"
+    return None if inside else f"{name}: expected {bound} and at most {high}, got {value!r}"
 
 
 def load_section(kind: type[Section], name: str, raw: object) -> Section:
-    """Build one section from what YAML gave.
+    """Build one section of params.yaml (or the card of a dataset) from what YAML gave.
 
     Raises BadInputError listing every unknown, missing and mistyped key at once.
     """
     if not isinstance(raw, dict):
-        raise BadInputError(f"params.yaml: {name}: expected a mapping, got {raw!r}")
+        raise BadInputError(f"{name}: expected a mapping, got {raw!r}")
     known = {item.name: item for item in fields(kind)}
     findings = [f"{name}.{key}: unknown key (known: {', '.join(known)})" for key in raw if key not in known]
     findings += [f"{name}.{key}: missing" for key in known if key not in raw and known[key].default is MISSING]
     checked = [_finding(f"{name}.{key}", raw[key], known[key].metadata) for key in known if key in raw]
     findings += [text for text in checked if text]
     if findings:
-        raise BadInputError("\n".join(f"params.yaml: {text}" for text in findings))
+        raise BadInputError("\n".join(findings))
     return kind(**raw)
+
+
+def load_dataset(raw: Mapping[str, Any]) -> str:
+    """The dataset's folder. Raises BadInputError when it is missing or no text."""
+    if not isinstance(raw.get("dataset"), str):
+        raise BadInputError(f"params.yaml: dataset: expected a folder, got {raw.get('dataset')!r}")
+    return str(raw["dataset"])
 
 
 def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:

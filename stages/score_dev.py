@@ -9,10 +9,10 @@ from stages.stage import run, stage_paths
 
 def main() -> None:
     """Write one records file for each system."""
-    paths = stage_paths(__doc__, "params", "vocabulary", "corpus", "index", "lexical", "questions", "records")
-    params = files.read_yaml(paths.params)
+    paths = stage_paths(__doc__, "params", "corpus", "index", "lexical", "questions", "records")
+    params = files.read_params(paths.params)
     index = files.read_json(paths.index, Index)
-    answerer = read_answerer(params, paths.vocabulary, paths.corpus, index, paths.lexical)
+    answerer = read_answerer(params, paths.corpus, index, paths.lexical)
     questions = files.read_questions(paths.questions)
     for system in load_systems(params):
         scored = Scored(

@@ -1,6 +1,7 @@
 """What every stage and command shares: named paths as arguments, errors as messages with an exit status."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 
@@ -19,6 +20,10 @@ def run(main: Callable[[], None]) -> None:
 
     try:
         main()
+        sys.stdout.flush()
     except FrostlineError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(error.exit_status)
+    except BrokenPipeError:
+        # whoever read our output has read enough; what is still buffered goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,7 @@ from stages import files
 from stages.assemble import verified_citations
 from stages.calibration.binding import Swept, dev_set_hash
 from stages.calibration.sweep import Row, cells, sweep
+from stages.errors import BadInputError
 from stages.measures.evaluate import judge_all
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import Index, Scored
@@ -13,10 +14,12 @@ from stages.stage import run, stage_paths
 def main() -> None:
     """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records."""
     paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep", "judged")
-    params = files.read_yaml(paths.params)
+    params = files.read_params(paths.params)
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     labels = files.read_labels(paths.labels)
+    if not labels:
+        raise BadInputError(f"{paths.labels}: no questions; a threshold needs some to be measured on")
     dev_set = dev_set_hash(files.read_bytes(paths.questions), files.read_bytes(paths.labels))
     for system in load_systems(params):
         source = files.of_system(paths.records, system)

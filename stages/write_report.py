@@ -8,7 +8,7 @@ from stages.calibration.binding import Threshold
 from stages.calibration.ledger import Seen
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
-from stages.params import RetrievalParams, load_section, load_systems
+from stages.params import DatasetCard, RetrievalParams, load_section, load_systems
 from stages.records import Index
 from stages.report.inputs import Queries, Report, Sheet, parse_sweep, seen_by
 from stages.report.page import render
@@ -18,11 +18,6 @@ PATHS = (
     *("params", "dataset", "index", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
     *("holdout", "ledger", "template", "report"),
 )
-
-
-def read_text(path: str) -> str:
-    """A whole text file."""
-    return files.decode_text(files.read_bytes(path), path)
 
 
 def read_metrics(path: str, system: str) -> dict[str, Any]:
@@ -38,10 +33,10 @@ def read_sheet(paths: Namespace, system: str) -> Sheet:
     sweep = str(files.of_system(paths.sweep, system, ".csv"))
     return Sheet(
         system=system,
-        threshold=files.read_json(files.of_system(paths.threshold, system), Threshold),
+        threshold=files.read_sealed(files.of_system(paths.threshold, system), Threshold),
         dev=read_metrics(paths.dev_metrics, system),
         holdout=read_metrics(paths.metrics, system),
-        boundaries=parse_sweep(read_text(sweep), sweep),
+        boundaries=parse_sweep(files.read_text(sweep), sweep),
         judged=tuple(files.read_jsonl(files.of_system(paths.judged, system, ".jsonl"), Judged)),
         queries=files.read_json(files.in_system(paths.holdout, system, "queries.json"), Queries).queries,
     )
@@ -50,13 +45,14 @@ def read_sheet(paths: Namespace, system: str) -> Sheet:
 def main() -> None:
     """Write the report, one self-contained HTML file; a ledger that is not there has no lines."""
     paths = stage_paths(__doc__, *PATHS)
-    params, dataset = files.read_yaml(paths.params), files.read_yaml(paths.dataset)
+    params = files.read_params(paths.params)
+    card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
     index = files.read_json(paths.index, Index)
     sheets = tuple(read_sheet(paths, system) for system in load_systems(params))
     report = Report(
-        dataset=str(dataset.get("name", "unnamed")),
-        independent_draws=dataset.get("independent_draws") is True,
-        group_by=dataset.get("group_by"),
+        dataset=card.name,
+        independent_draws=card.independent_draws,
+        group_by=card.group_by,
         originals=len(index.originals),
         entries=len(index.entries),
         snapshot=index.snapshot,
@@ -64,7 +60,7 @@ def main() -> None:
         rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
         sheets=sheets,
     )
-    files.write_bytes(paths.report, render(read_text(paths.template), report).encode("utf-8"))
+    files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from stages.errors import BadInputError
 
 ROOT = Path(__file__).parents[1]
 CASES = ROOT.parent / "shared" / "cases"
+MOST = 1 << 24
 FOLDERS = {"course": ROOT / "data" / "course", "small": ROOT / "tests" / "data" / "small"}
 VOCABULARY = yaml.safe_load((ROOT / "stages" / "corpus" / "vocabulary.yaml").read_text(encoding="utf-8"))
 
@@ -155,7 +156,7 @@ def test_outlines_without_a_name_get_none() -> None:
 @pytest.mark.parametrize("name", DATASETS)
 def test_every_image_of_a_dataset_is_named_and_drawn_again_alike(name: str) -> None:
     for path, drawn in combinations(name).items():
-        pixels = decode((FOLDERS[name] / "corpus" / path).read_bytes())
+        pixels = decode((FOLDERS[name] / "corpus" / path).read_bytes(), MOST)
         assert [one[:3] for one in describe(pixels)] == [tuple(drawn)], path
         assert np.array_equal(pixels.rgb, np.asarray(draw(drawn, Random(f"{name} {path}")))), path
 
@@ -292,7 +293,7 @@ RED_AND_BLUE = (b"PLTE", bytes([255, 0, 0, 0, 0, 255]))
 def test_every_kind_of_samples_decodes(
     data: bytes, left: int | tuple[int, ...], right: int | tuple[int, ...], opaque: list[bool]
 ) -> None:
-    pixels = decode(data)
+    pixels = decode(data, MOST)
     assert pixels.rgb.dtype == np.uint8
     assert np.array_equal(pixels.rgb, np.array([[np.broadcast_to(left, 3), np.broadcast_to(right, 3)]]))
     assert pixels.opaque.tolist() == [opaque]
@@ -315,7 +316,7 @@ def test_what_cannot_be_used_is_refused_with_the_reason() -> None:
         (png(b"\x00", 100_000, 1, 0), "cannot be decoded"),
     ):
         with pytest.raises(BadInputError, match=reason):
-            decode(data)
+            decode(data, MOST)
     with pytest.raises(BadInputError, match="2 x 1 pixels; allowed are 1 to 1"):
         decode(good, max_pixels=1)
 
@@ -323,12 +324,12 @@ def test_what_cannot_be_used_is_refused_with_the_reason() -> None:
 def test_every_damaged_byte_and_every_cut_is_refused_or_decodes_alike() -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (5, 4), (10, 200, 30)).save(buffer, format="PNG")
-    data, whole = buffer.getvalue(), decode(buffer.getvalue())
+    data, whole = buffer.getvalue(), decode(buffer.getvalue(), MOST)
     for place in range(len(data)):
         for broken in (data[:place], data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :]):
             with pytest.raises(BadInputError):
-                decode(broken)
-    assert np.array_equal(decode(data + b"what follows the end").rgb, whole.rgb)
+                decode(broken, MOST)
+    assert np.array_equal(decode(data + b"what follows the end", MOST).rgb, whole.rgb)
 
 
 @pytest.mark.skipif(not CASES.is_dir(), reason="the public benchmark inputs are not beside this checkout")
@@ -337,7 +338,7 @@ def test_pngsuite_decodes_and_its_corrupt_files_are_refused() -> None:
     refused = set()
     for file in files:
         try:
-            describe(decode(file.read_bytes()))
+            describe(decode(file.read_bytes(), MOST))
         except BadInputError:
             refused.add(file.name)
     assert len(files) > 100

@@ -15,12 +15,12 @@ from sklearn.metrics import precision_recall_fscore_support
 from stages.errors import BadInputError
 from stages.measures.answers import Outcome, answer_counts, citation_counts, correct_if_accepted, refusal_reasons
 from stages.measures.context import context_counts, context_metrics, is_traceable, overlap, visible_groups
-from stages.measures.evaluate import Judged, aggregate, judge, judge_all, outcome, system_metrics
+from stages.measures.evaluate import Judged, aggregate, judge, judge_all, outcome
 from stages.measures.ranking import first_relevant_rank, hit_at, mrr_at, ranking_metrics
 from stages.measures.rate import number, rate
 from stages.measures.refusal import Confusion, confusion, refusal_metrics
 from stages.measures.relevance import relevant_ids
-from stages.records import Candidate, Citation, Context, Decision, Entry, Label, Record, Span
+from stages.records import Candidate, Citation, Context, Decision, Entry, Label, Record, Span, label_findings
 
 WEIGHT = Fraction(2)
 TEXT = "alpha beta gamma delta epsilon"
@@ -357,7 +357,9 @@ def four_questions() -> tuple[list[Record], list[Decision], list[Label]]:
 
 def test_the_metrics_of_one_system() -> None:
     records, decisions, labels = four_questions()
-    metrics = system_metrics(records, decisions, labels[::-1], ENTRIES, WEIGHT, {f"q{n}": True for n in range(1, 5)})
+    metrics = aggregate(
+        judge_all(records, labels[::-1], ENTRIES, {f"q{n}": True for n in range(1, 5)}), decisions, WEIGHT
+    )
     sides = {side: tuple(metrics[side][name] for name in Confusion._fields) for side in ("gate", "support", "decision")}
     assert sides == {"gate": (1, 2, 1, 0), "support": (1, 1, 1, 1), "decision": (1, 1, 1, 1)}
     assert (metrics["gate"]["weighted_error"], metrics["decision"]["weighted_error"]) == (5, 3)
@@ -390,7 +392,9 @@ def test_judged_rows_survive_json_and_give_the_same_numbers() -> None:
 
 def test_records_and_labels_are_joined_strictly_and_everything_is_listed() -> None:
     records = [make_record(id="q1"), make_record(id="q1"), make_record(id="q9")]
-    labels = [make_label(id="q1"), make_label(id="q2"), make_label(id="q2"), refusal_label("odd", "q3")]
+    labels = [make_label(id="q1"), make_label(id="q2"), make_label(id="q2"), refusal_label("missing", "q3")]
+    nowhere = ((Span("docs/nowhere.md", 0, 4),),)
+    labels += [make_label(id="q4", evidence=nowhere), make_label(id="q5", expected_image="images/none.png")]
     with pytest.raises(BadInputError) as caught:
         judge_all(records, labels, ENTRIES, {"q1": True})
     assert str(caught.value).splitlines() == [
@@ -398,10 +402,22 @@ def test_records_and_labels_are_joined_strictly_and_everything_is_listed() -> No
         "labels: q2: stands there 2 times",
         "records: q2: missing",
         "records: q3: missing",
+        "records: q4: missing",
+        "records: q5: missing",
         "labels: q9: missing",
         "verified: q9: missing",
-        "labels: q3: 'odd' is none of missing, hard_negative, partial, unknown_attribute, conflict, injection",
+        "labels: q4: no place docs/nowhere.md[0:4] in the corpus",
+        "labels: q5: no image images/none.png in the corpus",
     ]
+
+
+def test_a_label_that_contradicts_itself_is_told_everything() -> None:
+    fields = make_label(id="q", evidence=(), expected_value=None, category="field")
+    assert len(label_findings(fields)) == 2
+    assert len(label_findings(refusal_label("odd", "q"))) == 1
+    assert len(label_findings(replace(refusal_label("missing", "q"), unanswerable_reason=" "))) == 1
+    assert len(label_findings(replace(refusal_label("missing", "q"), expected_image="images/a.png"))) == 1
+    assert not label_findings(refusal_label("missing", "q"))
 
 
 def test_a_record_of_another_index_is_refused() -> None:
@@ -413,4 +429,4 @@ def test_a_record_of_another_index_is_refused() -> None:
 def test_every_record_needs_its_decision() -> None:
     records, decisions, labels = four_questions()
     with pytest.raises(ValueError):
-        system_metrics(records, decisions[1:], labels, ENTRIES, WEIGHT, {f"q{n}": True for n in range(1, 5)})
+        aggregate(judge_all(records, labels, ENTRIES, {f"q{n}": True for n in range(1, 5)}), decisions[1:], WEIGHT)

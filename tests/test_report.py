@@ -35,7 +35,7 @@ from stages.report.text import decimal, figure, ratio
 from stages.report.wrong import FALSE_ACCEPT, FALSE_REFUSAL, WRONG_ANSWER, expected, relevant_rank, wrong_decisions
 
 ROOT = Path(__file__).parent.parent
-TEMPLATE = files.decode_text(files.read_bytes(ROOT / "stages/report/report.html.j2"), "report.html.j2")
+TEMPLATE = files.read_text(ROOT / "stages/report/report.html.j2")
 WEIGHT = Fraction(2)
 EVIL = "<script>alert('&')</script>"
 COUNTS = ContextCounts(1, 1, 2, 1, 2, 20, 1, 20, 100, True)
@@ -408,7 +408,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = "systems: [lexical]\nretrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5}\n"
     files.write_bytes(paths["params"], params.encode())
-    files.write_bytes(paths["dataset"], b"name: small\nindependent_draws: false\ngroup_by: document\n")
+    files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
     files.write_rows(paths["index"], Index("s" * 64, "l", (Original("docs/a.md", "a", 1),), ()))
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})

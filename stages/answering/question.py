@@ -1,5 +1,6 @@
 """A question as the system understands it: weighted terms, the parts it joins, and whether it gives orders."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from stages.retrieval.lexical import LexicalIndex
 JOIN = f"{STOP}/and"
 NAME_WEIGHT = 2.0
 UNKNOWN_WEIGHT = 0.25
+_BREAK = re.compile("[;；?？、]")
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,8 @@ class Asked:
     weights    every distinct term by its idf; a name counts NAME_WEIGHT times, since another subject's value is no
                answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
     strict     the same, but a word that no entry holds counts in full: no picture shows it.
-    named      the terms that look like names, and pairs (`model~300`) whose word makes pairs in the corpus.
-    parts      distinct unnamed terms of each conjunct, one part when nothing is joined.
+    named      the terms that look like names, and pairs (`model~300`) of the corpus, or of a model that it lacks.
+    parts      distinct unnamed terms of each conjunct: of the one, when nothing is joined; none of names alone.
     instructs  the question itself tries to override the rules.
     """
 
@@ -42,13 +44,20 @@ def _split(found: Sequence[Term]) -> tuple[frozenset[str], ...]:
 
 
 def _names(found: Sequence[Term], lexical: LexicalIndex) -> frozenset[str]:
-    pairs = (term.pair for term in found if term.pair and term.pair.partition("~")[0] in lexical.pair_heads)
+    pairs = (term.pair for term in found if term.pair and _is_name(term.pair, lexical))
     return frozenset([*(term.text for term in found if term.named), *pairs])
+
+
+def _is_name(pair: str, lexical: LexicalIndex) -> bool:
+    """A pair of the corpus, or one whose word makes other pairs there and never stands with this number at all."""
+    word, _, number = pair.partition("~")
+    apart = lexical.holders(word) & lexical.holders(number)
+    return pair in lexical.terms or (word in lexical.pair_heads and not apart)
 
 
 def read_question(text: str, words: Vocabulary, cues: Vocabulary, lexical: LexicalIndex) -> Asked:
     """Analyse the text of a question; it is data, whatever it says."""
-    found = all_terms(text, words)
+    found = [term for piece in _BREAK.split(text) for term in (*all_terms(piece, words), Term(JOIN))]
     meant = [term for term in found if not term.text.startswith(STOP)]
     named = _names(meant, lexical)
     distinct = sorted(named.union(term.text for term in meant))

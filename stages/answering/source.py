@@ -10,6 +10,9 @@ from stages.corpus.terms import Vocabulary
 from stages.records import Entry
 from stages.retrieval.library import Library
 
+PICTURE_ATTRIBUTES = frozenset({"attribute/colour", "attribute/shape"})
+"""What every description tells, whatever it says of them."""
+
 
 class Statement(NamedTuple):
     """One thing said. `kind`: an image's description, its mention in a document, a field, a unit of a chunk.
@@ -53,7 +56,8 @@ def _statements(entry: Entry, library: Library) -> list[Statement]:
     path = library.distinct("\n".join(entry.headings))
     if entry.kind == "image":
         shown = [library.distinct("\n".join((*one.headings, one.words))) for one in entry.mentions]
-        return [Statement("description", library.distinct(entry.text)), *(Statement("mention", one) for one in shown)]
+        description = library.distinct(entry.text) | PICTURE_ATTRIBUTES
+        return [Statement("description", description), *(Statement("mention", one) for one in shown)]
     if entry.kind == "field":
         return [Statement("field", library.held(entry.id))]
     return [Statement("unit", path | library.distinct(unit)) for unit in units(entry.text)]

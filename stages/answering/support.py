@@ -1,9 +1,11 @@
 """Does the best candidate really answer the question? The first reason why not, from the candidates' own words.
 
-A statement answers a question when it holds every name of it (numbers, capitals, `model~300`) and enough of the rest:
+A statement answers a question when it holds every name of it (numbers, capitals, `model~300`), every attribute that it
+asks for (`attribute/...` of the vocabulary) and enough of the rest:
 description  all of it, since what the pixels do not show cannot be told;
 mention      `field_coverage` of it;
-field        `field_coverage` of it, and the question asks for `field_name` of the field's name;
+field        `field_coverage` of it, and the question asks for `field_name` of the field's name, the subject apart; and,
+             if a label above the field names the subject, for the whole label: a part's price is not the product's;
 unit         `passage_coverage` of it.
 """
 
@@ -16,6 +18,7 @@ from stages.params import SupportParams
 from stages.records import Mention
 from stages.retrieval.rerank import share
 
+ATTRIBUTE = "attribute/"
 PICTURE_SECTIONS = ("colour/", "shape/", "size/", "position/", "count/")
 
 
@@ -42,9 +45,17 @@ def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params
 
 def covers(asked: Asked, source: Source, params: SupportParams) -> bool:
     """True when some statement of the source answers the whole question."""
-    if source.entry.kind == "field" and share(asked.weights, source.name) < params.field_name:
+    attributes = {term for term in asked.weights if term.startswith(ATTRIBUTE)}
+    if source.entry.kind == "field" and not _asks_for(asked, source, params):
         return False
-    return any(0 < statement_share(asked, one) >= _needed(one, params) for one in source.says)
+    told = (one for one in source.says if attributes <= one.terms)
+    return any(0 < statement_share(asked, one) >= _needed(one, params) for one in told)
+
+
+def _asks_for(asked: Asked, field: Source, params: SupportParams) -> bool:
+    name = {term: weight for term, weight in field.name.items() if term not in asked.named}
+    whole_label = not field.label & asked.named or field.label <= asked.weights.keys()
+    return whole_label and (not name or share(asked.weights, name) >= params.field_name)
 
 
 def best_mention(asked: Asked, source: Source) -> tuple[Mention, ...]:
@@ -63,7 +74,7 @@ def coverage(asked: Asked, source: Source) -> float:
 def statement_share(asked: Asked, statement: Statement) -> float:
     """Share by weight of the question's terms, its names apart, that a statement holds.
 
-    0 when it lacks a name; 1 when it holds them and the question holds nothing else.
+    0 when it lacks a name, or the question holds nothing but names and so asks for nothing.
     """
     return _share(asked, statement, asked.weights)
 
@@ -73,7 +84,7 @@ def _share(asked: Asked, statement: Statement, terms: Iterable[str]) -> float:
     rest = {term: weights[term] for term in terms if term not in asked.named}
     if not asked.named <= statement.terms:
         return 0.0
-    return share(statement.terms, rest) if rest else 1.0
+    return share(statement.terms, rest)
 
 
 def part_coverage(asked: Asked, source: Source, part: Iterable[str]) -> float:

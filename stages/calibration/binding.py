@@ -157,10 +157,11 @@ def check_derived(threshold: Threshold, row: Row) -> None:
     _refuse(threshold.system, pairs)
 
 
-def check_answers(answered: Answered, threshold: Threshold, questions: str) -> None:
-    """Compare answers with the threshold and the questions file (its sha256) that they must have been made with.
+def check_answers(answered: Answered, threshold: Threshold, found: Mapping[str, str]) -> None:
+    """Compare answers with what they must have been made with.
 
-    Every decision is taken again from its record.
+    found: `system`, the hash of all params and sources that answer, and `questions`, of the questions file, as they are
+    now. Every decision is taken again from its record.
     """
     bound, made = threshold.binding, answered.scored
     pairs: dict[str, tuple[object, object]] = {
@@ -169,7 +170,8 @@ def check_answers(answered: Answered, threshold: Threshold, questions: str) -> N
         "answers.snapshot": (made.snapshot, bound.snapshot),
         "answers.index": (made.index, bound.index),
         "answers.scoring": (made.scoring, bound.scoring),
-        "answers.questions": (made.questions, questions),
+        "answers.questions": (made.questions, found["questions"]),
+        "answers.params_and_sources": (answered.system, found["system"]),
     }
     decided = [decide(record, threshold.threshold) for record in made.records]
     met = zip_longest(made.records, answered.decisions, decided)

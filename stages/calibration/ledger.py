@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stages.errors import StaleThresholdError
 from stages.hashing import hash_of
 from stages.records import Label, Question
 
@@ -48,6 +49,20 @@ def system_hash(seals: Mapping[str, str], params: Mapping[str, Any], sources: Ma
 
 
 def add(seen: Iterable[Seen], line: Seen) -> list[Seen]:
-    """The set with `line` in it, sorted by its three hashes; what was there before stays as it is."""
-    lines = {hash_of(one): one for one in [*seen, line]}
-    return sorted(lines.values(), key=lambda one: (one.holdout, one.contract, one.system, hash_of(one)))
+    """The set with `line` in it, sorted by its three hashes.
+
+    Raises StaleThresholdError when the same system is there with other results: one of the two was edited.
+    """
+    by_key = {(one.holdout, one.contract, one.system): one for one in seen}
+    key = (line.holdout, line.contract, line.system)
+    if by_key.setdefault(key, line) != line:
+        raise StaleThresholdError(
+            f"ledger: system {line.system} gave {by_key[key].results} before, {line.results} now; the answers or the "
+            "ledger were edited: restore the ledger from git, then `dvc repro -f --no-run-cache`"
+        )
+    return [by_key[one] for one in sorted(by_key)]
+
+
+def result(threshold: Mapping[str, float]) -> Result:
+    """The ledger's share of a system's metrics."""
+    return Result(float(threshold["dev_weighted_error"]), float(threshold["holdout_weighted_error"]))

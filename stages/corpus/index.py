@@ -9,6 +9,7 @@ from stages.corpus.images import mentions
 from stages.corpus.markdown import Document, parse
 from stages.corpus.png import decode
 from stages.corpus.terms import Sections
+from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.params import IndexParams
 from stages.records import Entry, Mention, Original
@@ -52,10 +53,7 @@ def _each(
 
 
 def _document(data: bytes) -> Document:
-    try:
-        return parse(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"not UTF-8 at byte {error.start}; save the file as UTF-8") from error
+    return parse(decode_text(data))
 
 
 def _mentions(parsed: Iterable[tuple[Original, Document]]) -> dict[str, tuple[Mention, ...]]:

@@ -12,7 +12,6 @@ from PIL import Image, UnidentifiedImageError
 from stages.errors import BadInputError
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-MAX_PIXELS = 16_000_000
 GREY, COLOUR, PALETTE = 0, 2, 3
 DEPTHS = {GREY: (1, 2, 4, 8, 16), COLOUR: (8, 16), PALETTE: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 
@@ -33,7 +32,7 @@ class Header(NamedTuple):
     colour_type: int
 
 
-def decode(data: bytes, max_pixels: int = MAX_PIXELS) -> Pixels:
+def decode(data: bytes, max_pixels: int) -> Pixels:
     """Return the pixels of one PNG file.
 
     Samples of 16 bits keep their upper 8. Transparent pixels are composited on white; a pixel is opaque when its

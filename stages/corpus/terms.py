@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import Stemmer
 
+from stages.corpus.tokens import CJK
 from stages.errors import BadInputError
 
 Key = TypeVar("Key")
 STOP = "stop"
 CUES = "instruction"
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECE = re.compile(
-    rf"(?P<cjk>[{_CJK}]+)"
-    rf"|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|[vV]?\d+(?:\.\d+)*(?![^\W_{_CJK}])|\d+)"
-    rf"|(?P<word>[^\W\d_{_CJK}][^\W_{_CJK}]*)(?:['’]s\b)?"
+    rf"(?P<cjk>[{CJK}]+)"
+    rf"|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|[vV]?\d+(?:\.\d+)*(?![^\W_{CJK}])|\d+)"
+    rf"|(?P<word>[^\W\d_{CJK}][^\W_{CJK}]*)(?:['’]s\b)?"
 )
 
 _DIGIT = re.compile(r"\d")

@@ -1,7 +1,7 @@
 """One system's numbers, in two steps: judging records needs labels, summing them up under a threshold does not."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from stages.measures.context import ContextCounts, context_counts, context_metri
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
 from stages.measures.relevance import relevant_ids
-from stages.records import UNANSWERABLE_KINDS, Category, Decision, Entry, Label, Record
+from stages.records import Category, Decision, Entry, Label, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def judge_all(
     """Judge every record, in the records' order; `verified` by question id.
 
     Raises BadInputError listing every question that records, labels and `verified` do not each hold exactly once, and
-    every refusal of an unknown kind.
+    every place in a label that the corpus does not have.
     """
     expected = {label.id: label for label in labels}
     names = [record.id for record in records]
@@ -88,7 +88,7 @@ def judge_all(
         *_lacking("records", expected, names),
         *_lacking("labels", names, expected),
         *_lacking("verified", names, verified),
-        *_unknown_kinds(labels),
+        *_lost_places(labels, entries),
     ]
     if findings:
         raise BadInputError("\n".join(findings))
@@ -103,10 +103,17 @@ def _lacking(where: str, wanted: Iterable[str], found: Iterable[str]) -> list[st
     return [f"{where}: {name}: missing" for name in sorted(set(wanted) - set(found))]
 
 
-def _unknown_kinds(labels: Iterable[Label]) -> list[str]:
-    kinds = {label.id: label.unanswerable_kind for label in labels if not label.answerable}
-    unknown = {name: kind for name, kind in kinds.items() if kind not in UNANSWERABLE_KINDS}
-    return [f"labels: {name}: {kind!r} is none of {', '.join(UNANSWERABLE_KINDS)}" for name, kind in unknown.items()]
+def _lost_places(labels: Iterable[Label], entries: Mapping[str, Entry]) -> Iterator[str]:
+    """Yield what labels point at and the index lacks: an image, a document, a place behind a document's end."""
+    ends: dict[str, int] = {}
+    for entry in entries.values():
+        ends[entry.path] = max(ends.get(entry.path, 0), entry.end or 0)
+    for label in labels:
+        if label.expected_image and label.expected_image not in ends:
+            yield f"labels: {label.id}: no image {label.expected_image} in the corpus"
+        for span in (span for group in label.evidence for span in group):
+            if span.end > ends.get(span.path, 0):
+                yield f"labels: {label.id}: no place {span.path}[{span.start}:{span.end}] in the corpus"
 
 
 def outcome(row: Judged, decision: Decision) -> Outcome:
@@ -153,15 +160,3 @@ def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight
         "context": context_metrics([row.context for row in judged], answerable),
         "citations": citation_counts(outcomes),
     }
-
-
-def system_metrics(
-    records: Sequence[Record],
-    decisions: Sequence[Decision],
-    labels: Sequence[Label],
-    entries: Mapping[str, Entry],
-    fp_weight: Fraction,
-    verified: Mapping[str, bool],
-) -> dict[str, Any]:
-    """Judge and sum up in one go; `decisions` in the order of `records`. Arguments and errors as in the two steps."""
-    return aggregate(judge_all(records, labels, entries, verified), decisions, fp_weight)

@@ -76,5 +76,5 @@ def reranked(
 
 def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[Mapping[str, float]]:
     """The weighed names of an entry; none for a field whose value the question itself gives."""
-    given = bool(entry.value) and library.distinct(entry.value or "") <= asked.keys()
-    return [] if given else [library.weigh(name) for name in entry_names(entry)]
+    value = library.distinct(entry.value or "")
+    return [] if value and value <= asked.keys() else [library.weigh(name) for name in entry_names(entry)]

@@ -5,7 +5,7 @@ from typing import Any
 
 HEAD = (
     *("system", "dev threshold", "gate answer F1", "gate refusal F1"),
-    *("gate error dev", "gate error holdout", "false accepts", "right", "contract right"),
+    *("gate error dev", "gate error holdout", "false accepts", "answers right", "all right", "contract right"),
 )
 
 
@@ -16,6 +16,7 @@ def _cell(value: object) -> str:
 def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
     bar, gate, decision = figures["threshold"], figures["gate"], figures["decision"]
     answers, contract = figures["answers"], figures["contract"]
+    right = sum(answers[category]["correct"] for category in ("image", "field", "passage"))
     return (
         system,
         "refuse all" if bar["value"] is None else _cell(bar["value"]),
@@ -24,6 +25,7 @@ def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
         f"{bar['dev_weighted_error']:g}",
         f"{bar['holdout_weighted_error']:g}",
         f"{decision['fp']}/{decision['fp'] + decision['tn']}",
+        f"{right}/{decision['tp'] + decision['fp']}",
         f"{answers['correct']}/{answers['total']}",
         f"{contract['correct']}/{contract['total']}",
     )
@@ -32,7 +34,8 @@ def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
 def result_table(metrics: Mapping[str, Any]) -> str:
     """Holdout figures by system: the gate alone, then what gate and support together answered.
 
-    Errors are weighted; `false accepts` of all unanswerable questions; `right` counts answers and refusals.
+    Errors are weighted; `false accepts` of all unanswerable questions, right answers of all answers, `all right`
+    with refusals.
     """
     rows = [HEAD, *(_row(system, figures) for system, figures in sorted(metrics.items()))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]

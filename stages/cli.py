@@ -16,9 +16,10 @@ from stages.calibration.gate import decide
 from stages.errors import BadInputError
 from stages.measures.table import result_table
 from stages.params import CalibrateParams, load_dataset, load_section, load_systems
-from stages.records import Decision, Index, Question, Record
+from stages.records import Answered, Decision, Index, Question, Record
 from stages.stage import run
 
+EXIT = "exit status: 0 answered or refused, 1 unusable input, 2 unusable arguments, 3 a stale threshold"
 REASONS = {
     "no_candidate": "nothing in the corpus shares a word with the question",
     "source_changed": "the original has changed since it was indexed",
@@ -84,11 +85,17 @@ def _ask(arguments: Namespace) -> None:
 
 def _table(arguments: Namespace) -> None:
     _, paths = project()
-    print(result_table(files.read_json(paths.metrics, dict[str, Any])))
+    metrics = files.read_json(paths.metrics, dict[str, Any])
+    print(result_table(metrics))
+    for system, figures in sorted(metrics.items()):
+        frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
+        answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
+        if answered.seal != frozen.seal or figures["threshold"]["value"] != frozen.threshold:
+            print(f"{system}: these figures are another threshold's; run `dvc repro`")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="frostline", description=__doc__)
+    parser = argparse.ArgumentParser(prog="frostline", description=__doc__, epilog=EXIT)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     one = commands.add_parser("ask", help="answer a question from the frozen artifacts, or refuse with the reason")
     one.add_argument("question")

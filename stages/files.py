@@ -50,7 +50,7 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror}); run the stage that makes it") from error
+        raise BadInputError(f"{path}: cannot be read ({error.strerror}); run `dvc repro`") from error
 
 
 def read_text(path: str | Path) -> str:
@@ -75,7 +75,7 @@ def read_sealed(path: str | Path, kind: type[T]) -> T:
     value = read_json(path, kind)
     if msgspec.json.decode(read_bytes(path)) != msgspec.to_builtins(value):
         raise BadInputError(
-            f"{path}: holds keys that no {kind.__name__.lower()} has; run the stage that makes it again"
+            f"{path}: holds keys that no {kind.__name__.lower()} has; run `dvc repro -f --no-run-cache`"
         )
     return value
 
@@ -190,7 +190,11 @@ def list_originals(corpus: str | Path) -> list[str]:
     visible = [
         item for item in root.rglob("*") if not any(part.startswith(".") for part in item.relative_to(root).parts)
     ]
-    findings = [f"{os.fsencode(item)!r}: {text}" for item in sorted(visible) for text in _unusable(item)]
+    findings = [
+        f"{os.fsencode(item).decode('utf-8', 'replace')}: {text}"
+        for item in sorted(visible)
+        for text in _unusable(item)
+    ]
     if findings:
         raise BadInputError("\n".join(findings))
     paths = sorted(item.relative_to(root).as_posix() for item in visible if item.is_file())

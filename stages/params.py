@@ -37,6 +37,13 @@ class IndexParams:
     chunk_tokens: int = _number(int, 1)
     chunk_overlap: int = _number(int, 0)
 
+    def __post_init__(self) -> None:
+        """Refuse an overlap that is no smaller than a chunk."""
+        if self.chunk_overlap >= self.chunk_tokens:
+            raise BadInputError(
+                f"index.chunk_overlap: {self.chunk_overlap} is not below chunk_tokens {self.chunk_tokens}"
+            )
+
 
 @dataclass(frozen=True)
 class RetrievalParams:

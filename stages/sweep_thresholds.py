@@ -18,8 +18,8 @@ def main() -> None:
     weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     labels = files.read_labels(paths.labels)
-    if not labels:
-        raise BadInputError(f"{paths.labels}: no questions; a threshold needs some to be measured on")
+    if len({label.answerable for label in labels}) < 2:
+        raise BadInputError(f"{paths.labels}: a threshold needs both answerable and unanswerable questions")
     dev_set = dev_set_hash(files.read_bytes(paths.questions), files.read_bytes(paths.labels))
     for system in load_systems(params):
         source = files.of_system(paths.records, system)

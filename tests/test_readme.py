@@ -1,10 +1,13 @@
 """What the README shows is what its commands print."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.readme import BLOCK, ROOT, copy_project, filled
+from tests.readme import BLOCK, ROOT, copy_project, filled, run
 
 
 @pytest.mark.pipeline
@@ -14,3 +17,16 @@ def test_every_command_in_the_readme_prints_what_stands_there(tmp_path: Path) ->
     assert len(blocks) >= 4
     for found in blocks:
         assert filled(found["body"], folder) == found["body"]
+
+
+@pytest.mark.pipeline
+def test_what_is_committed_is_what_the_pipeline_makes(tmp_path: Path) -> None:
+    folder = copy_project(tmp_path / "project")
+    assert run("git status --porcelain", folder) == "", "dvc repro freeze_threshold changed what is committed"
+    found = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    changed = {
+        stage: [one for one in what if "changed deps" in one] for stage, what in json.loads(found.stdout).items()
+    }
+    assert not any(changed.values()), "run dvc repro and commit dvc.lock"

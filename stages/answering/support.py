@@ -1,7 +1,7 @@
 """Does the best candidate really answer the question? The first reason why not, from the candidates' own words.
 
-A statement answers a question when it holds every name of it (numbers, capitals, `model~300`), every attribute that it
-asks for (`attribute/...` of the vocabulary) and enough of the rest:
+A statement answers a question when it holds every name of it (numbers, capitals, `model~300`), every attribute, colour,
+shape and size that it asks for (sections of the vocabulary) and enough of the rest:
 description  all of it, since what the pixels do not show cannot be told;
 mention      `field_coverage` of it;
 field        `field_coverage` of it, and the question asks for `field_name` of the field's name, the subject apart; and,
@@ -18,7 +18,7 @@ from stages.params import SupportParams
 from stages.records import Mention
 from stages.retrieval.rerank import share
 
-ATTRIBUTE = "attribute/"
+REQUIRED = ("attribute/", "colour/", "shape/", "size/")
 PICTURE_SECTIONS = ("colour/", "shape/", "size/", "position/", "count/")
 
 
@@ -33,6 +33,8 @@ class Corpus:
 def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params: SupportParams) -> str | None:
     """The first reason against answering from the best of `sources`, which are ranked, or None."""
     best = sources[0]
+    if _only_of_pictures(asked) and best.entry.kind != "image":
+        return "no_such_subject"
     if asked.instructs or best.instructs:
         return "instruction_in_source"
     if _in_conflict(asked, sources, params):
@@ -43,9 +45,15 @@ def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params
     return None if covers(asked, best, params) else _why_missing(asked, best, corpus)
 
 
+def _only_of_pictures(asked: Asked) -> bool:
+    """True when every word of the question that the corpus knows describes a picture."""
+    known = [term for term in asked.weights if asked.weights[term] == asked.strict[term]]
+    return bool(known) and all(term.startswith(PICTURE_SECTIONS) for term in known)
+
+
 def covers(asked: Asked, source: Source, params: SupportParams) -> bool:
     """True when some statement of the source answers the whole question."""
-    attributes = {term for term in asked.weights if term.startswith(ATTRIBUTE)}
+    attributes = {term for term in asked.weights if term.startswith(REQUIRED)}
     if source.entry.kind == "field" and not _asks_for(asked, source, params):
         return False
     told = (one for one in source.says if attributes <= one.terms)
@@ -98,9 +106,15 @@ def _needed(statement: Statement, params: SupportParams) -> float:
 
 
 def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams) -> bool:
-    """True when fields for the same attribute answer the question equally well with different values."""
+    """True when several answers are equally good: pictures, or different values of fields for the same attribute."""
+    best = sources[0]
+    if best.entry.kind == "image":
+        pictures = [one for one in sources if one.entry.kind == "image" and covers(asked, one, params)]
+        return best in pictures and any(
+            coverage(asked, one) >= coverage(asked, best) for one in pictures if one is not best
+        )
     fields = [one for one in sources if one.entry.kind == "field" and covers(asked, one, params)]
-    if not fields or sources[0].entry.kind == "image":
+    if not fields:
         return False
     most = max(coverage(asked, one) for one in fields)
     first, *others = [one for one in fields if coverage(asked, one) == most]

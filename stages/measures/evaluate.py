@@ -11,8 +11,8 @@ from stages.measures.answers import Outcome, answer_counts, citation_counts, cor
 from stages.measures.context import ContextCounts, context_counts, context_metrics
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
-from stages.measures.relevance import relevant_ids
-from stages.records import Category, Decision, Entry, Label, Record
+from stages.measures.relevance import holds, relevant_ids
+from stages.records import Category, Decision, Entry, Label, Record, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,33 @@ def _lacking(where: str, wanted: Iterable[str], found: Iterable[str]) -> list[st
 
 
 def _lost_places(labels: Iterable[Label], entries: Mapping[str, Entry]) -> Iterator[str]:
-    """Yield what labels point at and the index lacks: an image, a document, a place behind a document's end."""
-    ends: dict[str, int] = {}
+    """Yield what labels point at and the index lacks: an image, a place in a document, the value in that place."""
+    chunks: dict[str, list[Entry]] = {}
     for entry in entries.values():
-        ends[entry.path] = max(ends.get(entry.path, 0), entry.end or 0)
+        chunks.setdefault(entry.path, []).append(entry)
     for label in labels:
-        if label.expected_image and label.expected_image not in ends:
+        if label.expected_image and label.expected_image not in chunks:
             yield f"labels: {label.id}: no image {label.expected_image} in the corpus"
         for span in (span for group in label.evidence for span in group):
-            if span.end > ends.get(span.path, 0):
-                yield f"labels: {label.id}: no place {span.path}[{span.start}:{span.end}] in the corpus"
+            found = chunks.get(span.path, [])
+            place = f"{span.path}[{span.start}:{span.end}]"
+            if span.end > max((entry.end or 0 for entry in found), default=0):
+                yield f"labels: {label.id}: no place {place} in the corpus"
+            elif label.expected_value and not any(_stands(label.expected_value, span, entry) for entry in found):
+                yield f"labels: {label.id}: {label.expected_value!r} does not stand at {place}"
+
+
+def _stands(value: str, span: Span, entry: Entry) -> bool:
+    """True for a field with this value in this place."""
+    return (entry.value, entry.value_start, entry.value_end) == (value, span.start, span.end) or (
+        entry.kind == "chunk"
+        and holds(entry, span)
+        and value == entry.text[_at(entry, span.start) : _at(entry, span.end)]
+    )
+
+
+def _at(entry: Entry, offset: int) -> int:
+    return offset - (entry.start or 0)
 
 
 def outcome(row: Judged, decision: Decision) -> Outcome:

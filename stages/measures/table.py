@@ -5,7 +5,7 @@ from typing import Any
 
 HEAD = (
     *("system", "dev threshold", "gate answer F1", "gate refusal F1"),
-    *("gate error dev", "gate error holdout", "false accepts", "answers right", "all right", "contract right"),
+    *("gate error", "support error", "error", "false accepts", "answers right", "all right", "contract right"),
 )
 
 
@@ -22,8 +22,9 @@ def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
         "refuse all" if bar["value"] is None else _cell(bar["value"]),
         _cell(gate["answer_f1"]),
         _cell(gate["refusal_f1"]),
-        f"{bar['dev_weighted_error']:g}",
-        f"{bar['holdout_weighted_error']:g}",
+        f"{gate['weighted_error']:g}",
+        f"{figures['support']['weighted_error']:g}",
+        f"{decision['weighted_error']:g}",
         f"{decision['fp']}/{decision['fp'] + decision['tn']}",
         f"{right}/{decision['tp'] + decision['fp']}",
         f"{answers['correct']}/{answers['total']}",
@@ -34,8 +35,8 @@ def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
 def result_table(metrics: Mapping[str, Any]) -> str:
     """Holdout figures by system: the gate alone, then what gate and support together answered.
 
-    Errors are weighted; `false accepts` of all unanswerable questions, right answers of all answers, `all right`
-    with refusals.
+    Errors are weighted: of the gate alone, of support alone, of both together. `false accepts` are of all unanswerable
+    questions, right answers of all answers; `all right` counts right refusals too.
     """
     rows = [HEAD, *(_row(system, figures) for system, figures in sorted(metrics.items()))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]

@@ -1,6 +1,7 @@
 """One row a question for `queries.json`: what the system did, what was right, and whether it was."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,13 +22,23 @@ def query_rows(
 
     `relevant` lists the ids of all relevant entries of the index, `label` is the label row as it stands.
     """
+    by_path: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries.values():
+        by_path[entry.path].append(entry)
     return [
         {
             **msgspec.to_builtins(record),
             **msgspec.to_builtins(decision),
             "correct": outcome(row, decision).correct,
-            "relevant": sorted(relevant_ids(labels[record.id], entries.values())),
+            "relevant": sorted(relevant_ids(labels[record.id], _near(labels[record.id], by_path))),
             "label": msgspec.to_builtins(labels[record.id]),
         }
         for record, decision, row in zip(records, decisions, judged, strict=True)
     ]
+
+
+def _near(label: Label, by_path: Mapping[str, Sequence[Entry]]) -> Iterator[Entry]:
+    """Entries of the originals that a label names: no other can be relevant."""
+    named = {span.path for group in label.evidence for span in group} | {label.expected_image or ""}
+    for path in named & by_path.keys():
+        yield from by_path[path]

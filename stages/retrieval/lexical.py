@@ -76,9 +76,15 @@ class LexicalIndex:
             return frozenset()
         return frozenset(self.posting_rows[self.postings_indptr[number] : self.postings_indptr[number + 1]].tolist())
 
+    def weights(self, row: int) -> dict[str, float]:
+        """The distinct terms that the entry in `row` holds, sorted, with their idf."""
+        numbers = self.indices[self.indptr[row] : self.indptr[row + 1]].tolist()
+        return {self.names[number]: self._idfs[self._holding[number]] for number in numbers}
+
     def held(self, row: int) -> frozenset[str]:
         """The distinct terms that the entry in `row` holds."""
-        return frozenset(self.names[number] for number in self.indices[self.indptr[row] : self.indptr[row + 1]])
+        numbers = self.indices[self.indptr[row] : self.indptr[row + 1]].tolist()
+        return frozenset([self.names[number] for number in numbers])
 
 
 def to_arrays(index: LexicalIndex) -> dict[str, NDArray[np.generic]]:

@@ -46,6 +46,10 @@ class Library:
     def _weighed(self) -> dict[str, dict[str, float]]:
         return {}
 
+    def weigh_held(self, entry_id: str) -> Mapping[str, float]:
+        """Distinct terms that an entry holds with their idf."""
+        return self.lexical.weights(self.rows[entry_id])
+
     def any_holds(self, wanted: Iterable[str]) -> bool:
         """True when some entry holds all of these terms."""
         holders = [self.lexical.holders(term) for term in wanted]
@@ -76,5 +80,7 @@ def reranked(
 
 def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[Mapping[str, float]]:
     """The weighed names of an entry; none for a field whose value the question itself gives."""
+    if entry.kind == "chunk":
+        return [library.weigh_held(entry.id)]
     value = library.distinct(entry.value or "")
     return [] if value and value <= asked.keys() else [library.weigh(name) for name in entry_names(entry)]

@@ -9,7 +9,7 @@ subject   idf-weighted share of the heading path that the question asks for: the
           about something wider.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 
 from stages.records import Candidate, Entry
 from stages.retrieval.lexical import DECIMALS
@@ -18,16 +18,19 @@ FOCUS = 0.1
 SUBJECT = 0.05
 
 
-def share(part: Iterable[str], weights: Mapping[str, float]) -> float:
-    """Weight of the terms in `part` over the weight of all terms in `weights`; 0 when there is nothing to weigh."""
-    total = sum(weights[term] for term in sorted(weights))
-    return sum(weights[term] for term in sorted(set(part) & weights.keys())) / total if total else 0.0
+def share(part: Container[str], weights: Mapping[str, float]) -> float:
+    """Weight of the terms in `part` over the weight of all terms in `weights`; 0 when there is nothing to weigh.
+
+    Summed in the order of `weights`, so that equal arguments give equal bits.
+    """
+    total = sum(weights.values())
+    return sum([weight for term, weight in weights.items() if term in part]) / total if total else 0.0
 
 
 def entry_names(entry: Entry) -> tuple[str, ...]:
     """What an entry may be called by: a field by its name, an image by its description or by the words where a document
-    shows it, a chunk by nothing shorter than its text."""
-    return (entry.text, *(mention.words for mention in entry.mentions))
+    shows it. A chunk is called by nothing shorter than all that it holds."""
+    return () if entry.kind == "chunk" else (entry.text, *(mention.words for mention in entry.mentions))
 
 
 def rerank(

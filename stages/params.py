@@ -46,6 +46,25 @@ class IndexParams:
 
 
 @dataclass(frozen=True)
+class EncoderParams:
+    """How the dual encoder is trained.
+
+    `epochs` at most and `patience` epochs without a lower loss on `stop_share` of the captions; `batch` pairs a step;
+    `dropout`: the share of features left out at random in each step.
+    """
+
+    dimension: int = _number(int, 1, 1024)
+    epochs: int = _number(int, 1)
+    patience: int = _number(int, 1)
+    stop_share: float = _number(float, 0, 0.5, above=True)
+    batch: int = _number(int, 2, 4096)
+    learning_rate: float = _number(float, 0, 1, above=True)
+    temperature: float = _number(float, 0.01, 10)
+    dropout: float = _number(float, 0, 0.9)
+    seed: int = _number(int, 0)
+
+
+@dataclass(frozen=True)
 class RetrievalParams:
     """`pool` candidates are handed to the reranker (at most a tenth of the entries), `top_k` go on to the context."""
 

@@ -1,30 +1,55 @@
 """What stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stages import files
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
-from stages.calibration.binding import SCORING_PARAMS, SCORING_SOURCES, scoring_hash
+from stages.calibration.binding import (
+    SCORING_PARAMS,
+    SCORING_SOURCES,
+    Swept,
+    Threshold,
+    check_threshold,
+    scoring_hash,
+)
 from stages.calibration.ledger import SYSTEM_SOURCES, system_hash
 from stages.corpus.terms import split_vocabulary
-from stages.params import ContextParams, RetrievalParams, SupportParams, load_section
-from stages.records import Index, Record
-from stages.retrieval.lexical import from_arrays
+from stages.encoder import checkpoint, text
+from stages.encoder.checkpoint import Checkpoint
+from stages.errors import BadInputError
+from stages.params import (
+    CalibrateParams,
+    ContextParams,
+    NeighboursParams,
+    RetrievalParams,
+    SupportParams,
+    load_section,
+)
+from stages.records import Index, Record, Scored, Vectors
+from stages.retrieval import lexical
 from stages.retrieval.library import Library
+from stages.retrieval.neighbours import Neighbours, quantise
+
+INDEX_PATHS = ("params", "corpus", "index", "lexical", "checkpoint", "vectors", "hnsw", "embedding")
+"""What an answerer is read from."""
 
 
-def read_answerer(params: dict[str, Any], corpus: str, index: Index, lexical: str) -> Answerer:
-    """Read term index and vocabulary; an original is read again whenever it is cited."""
+def read_answerer(params: dict[str, Any], paths: Namespace, index: Index, systems: Collection[str]) -> Answerer:
+    """Read term index, vocabulary and, where a system needs them, the vectors; an original is read when it is cited."""
     words, cues = split_vocabulary(files.read_vocabulary())
     ids = tuple(entry.id for entry in index.entries)
     library = Library(
         ids=ids,
         entries={entry.id: entry for entry in index.entries},
-        lexical=from_arrays(files.read_arrays(lexical, index.lexical)),
+        lexical=lexical.from_arrays(files.read_arrays(paths.lexical, index.lexical)),
         words=words,
         rows={name: row for row, name in enumerate(ids)},
     )
@@ -34,7 +59,66 @@ def read_answerer(params: dict[str, Any], corpus: str, index: Index, lexical: st
         retrieval=load_section(RetrievalParams, "retrieval", params.get("retrieval")),
         context=load_section(ContextParams, "context", params.get("context")),
         support=load_section(SupportParams, "support", params.get("support")),
-        read=lambda path: files.read_bytes(Path(corpus) / path),
+        read=lambda path: files.read_bytes(Path(paths.corpus) / path),
+        neighbours=read_neighbours(params, paths, index) if uses_encoder(systems) else None,
+    )
+
+
+def uses_encoder(systems: Collection[str]) -> bool:
+    """True when one of the systems has vectors."""
+    return any(system != "lexical" for system in systems)
+
+
+def read_checkpoint(path: str) -> Checkpoint:
+    """Read the encoder's checkpoint, its weights read-only; BadInputError when it is none."""
+    return checkpoint.from_arrays(files.read_arrays(path, files.hash_file(path)))
+
+
+def embed_text(encoder: Checkpoint, words: str) -> NDArray[np.int8]:
+    """The vector (dimension,) of a text, on the grid of the entries' vectors."""
+    (vector,) = quantise(checkpoint.embed_texts(encoder, text.extract([words])))
+    return np.asarray(vector, dtype=np.int8)
+
+
+def read_neighbours(params: dict[str, Any], paths: Namespace, index: Index) -> Neighbours:
+    """Read vectors, HNSW index and checkpoint; BadInputError when they do not belong to each other or to the index."""
+    exact = exact_neighbours(paths, index)
+    settings = load_section(NeighboursParams, "neighbours", params.get("neighbours"))
+    if settings.exact:
+        return exact
+    embedding = files.read_json(paths.embedding, Vectors)
+    return replace(exact, propose=files.read_hnsw(paths.hnsw, embedding.hnsw, exact.vectors, settings.ef_search))
+
+
+def exact_neighbours(paths: Namespace, index: Index) -> Neighbours:
+    """The same without the HNSW index: every search looks at all vectors."""
+    embedding = files.read_json(paths.embedding, Vectors)
+    found = {"index": files.hash_file(paths.index), "checkpoint": files.hash_file(paths.checkpoint)}
+    stale = [name for name, value in found.items() if getattr(embedding, name) != value]
+    if stale:
+        raise BadInputError(f"{paths.embedding}: made from another {' and '.join(stale)}; run `dvc repro embed_corpus`")
+    vectors = files.read_arrays(paths.vectors, embedding.vectors)["vectors"]
+    encoder = read_checkpoint(paths.checkpoint)
+    everything = np.arange(len(vectors))
+    return Neighbours(
+        ids=[entry.id for entry in index.entries],
+        rows={entry.id: row for row, entry in enumerate(index.entries)},
+        vectors=vectors,
+        embed=lambda question: embed_text(encoder, question),
+        propose=lambda vector, k: everything,
+    )
+
+
+def scored(params: dict[str, Any], paths: Namespace, system: str, index: Index, records: tuple[Record, ...]) -> Scored:
+    """Records with the hashes of what they were made from."""
+    return Scored(
+        system=system,
+        **current_encoder(paths, system),
+        snapshot=index.snapshot,
+        index=files.hash_file(paths.index),
+        scoring=current_scoring(params, system),
+        questions=files.hash_file(paths.questions),
+        records=records,
     )
 
 
@@ -46,9 +130,18 @@ def verified_citations(corpus: str, records: Iterable[Record]) -> dict[str, bool
     }
 
 
-def current_scoring(params: dict[str, Any]) -> str:
-    """Hash of the params and sources that make the signal, as they are now."""
-    return scoring_hash(files.hash_sources(SCORING_SOURCES), {name: params.get(name) for name in SCORING_PARAMS})
+def current_scoring(params: dict[str, Any], system: str) -> str:
+    """Hash of the params and sources that make the signal of a system, as they are now."""
+    settings = {name: params.get(name) for name in SCORING_PARAMS[system]}
+    return scoring_hash(files.hash_sources(SCORING_SOURCES[system]), settings)
+
+
+def current_encoder(paths: Namespace, system: str) -> dict[str, Any]:
+    """Model, checkpoint and dimension of a system as they are on disk now; None for one without an encoder."""
+    if system == "lexical":
+        return {"model": None, "checkpoint": None, "dimension": None}
+    embedding = files.read_json(paths.embedding, Vectors)
+    return {"model": embedding.model, "checkpoint": files.hash_file(paths.checkpoint), "dimension": embedding.dimension}
 
 
 def current_system(params: dict[str, Any], seals: Mapping[str, str]) -> str:
@@ -62,13 +155,19 @@ def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_s
     dev_set: from the sweep's record where labels may not be opened, else from the files.
     """
     originals = (files.read_original(paths.corpus, path)[0] for path in files.list_originals(paths.corpus))
-    return {
-        "model": None,
-        "checkpoint": None,
-        "dimension": None,
+    return current_encoder(paths, system) | {
         "snapshot": files.snapshot_hash(originals),
         "index": files.hash_file(paths.index),
         "dev_set": dev_set,
         "dev_records": files.hash_file(files.of_system(paths.records, system)),
-        "scoring": current_scoring(params),
+        "scoring": current_scoring(params, system),
     }
+
+
+def usable_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
+    """The frozen threshold after every check that needs no label; StaleThresholdError otherwise."""
+    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
+    dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
+    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
+    check_threshold(frozen, system, calibrate, current_binding(params, paths, system, dev_set))
+    return frozen

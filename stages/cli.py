@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from stages import files
-from stages.assemble import current_binding, read_answerer
-from stages.calibration.binding import Swept, Threshold, check_threshold
+from stages.assemble import read_answerer, usable_threshold
+from stages.calibration.binding import Threshold, bar
 from stages.calibration.gate import decide
 from stages.errors import BadInputError
 from stages.measures.table import result_table
-from stages.params import CalibrateParams, load_dataset, load_section, load_systems
+from stages.params import load_dataset, load_systems
 from stages.records import Answered, Decision, Index, Question, Record
 from stages.stage import run
 
@@ -51,20 +51,16 @@ def ask(text: str, system: str | None) -> tuple[Record, Decision]:
     system = system or systems[0]
     if system not in systems:
         raise BadInputError(f"--system {system}: not in params.yaml (systems: {', '.join(systems)})")
-    index = files.read_json(paths.index, Index)
-    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
-    dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
-    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).fp_weight
-    check_threshold(frozen, system, weight, current_binding(params, paths, system, dev_set))
-    answerer = read_answerer(params, paths.corpus, index, paths.lexical)
-    record = answerer.answer(Question("ask", text))
-    return record, decide(record, frozen.threshold)
+    frozen = usable_threshold(params, paths, system)
+    answerer = read_answerer(params, paths, files.read_json(paths.index, Index), (system,))
+    record = answerer.answer(Question("ask", text), system)
+    return record, decide(record, bar(frozen, record.top))
 
 
 def told(record: Record, decision: Decision) -> str:
     """The answer with its sources, or the reason of the refusal, for a person to read."""
     signal = "none" if record.signal is None else f"{record.signal:.4f}"
-    bar = "refuse all" if decision.threshold is None else f"{decision.threshold:.4f}"
+    limit = "refuse all" if decision.threshold is None else f"{decision.threshold:.4f}"
     if decision.status == "refused":
         lines = [f"refused: {decision.reason} ({REASONS[str(decision.reason)]})"]
     else:
@@ -72,7 +68,7 @@ def told(record: Record, decision: Decision) -> str:
         for one in record.citations:
             place = "" if one.start is None else f"[{one.start}:{one.end}]"
             lines.append(f"  source: {one.path}{place} sha256 {one.sha256[:12]}")
-    return "\n".join([*lines, f"  signal {signal}, threshold {bar}"])
+    return "\n".join([*lines, f"  signal {signal}, threshold {limit}"])
 
 
 def _ask(arguments: Namespace) -> None:
@@ -84,13 +80,13 @@ def _ask(arguments: Namespace) -> None:
 
 
 def _table(arguments: Namespace) -> None:
-    _, paths = project()
+    params, paths = project()
     metrics = files.read_json(paths.metrics, dict[str, Any])
     print(result_table(metrics))
-    for system, figures in sorted(metrics.items()):
+    for system in load_systems(params):
         frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
         answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
-        if answered.seal != frozen.seal or figures["threshold"]["value"] != frozen.threshold:
+        if answered.seal != frozen.seal or metrics[system]["threshold"]["by_kind"] != frozen.by_kind:
             print(f"{system}: these figures are another threshold's; run `dvc repro`")
 
 

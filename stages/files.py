@@ -8,7 +8,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,8 +18,8 @@ import msgspec
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.hashing import canonical_json, hash_of, sha256
-from stages.params import SECTIONS
-from stages.records import Label, Original, Question, label_findings
+from stages.params import SECTIONS, NeighboursParams
+from stages.records import Caption, Label, Original, Question, label_findings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -252,6 +252,45 @@ def read_arrays(path: str | Path, expected: str) -> dict[str, Any]:
         raise BadInputError(f"{path}: sha256 {sha256(data)}, the index names {expected}; run `dvc repro build_index`")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
+
+
+def read_captions(path: str | Path) -> list[Caption]:
+    """Read {"image","caption"} rows in file order."""
+    return read_jsonl(path, Caption)
+
+
+def write_hnsw(path: str | Path, vectors: Any, settings: NeighboursParams) -> str:
+    """Build an HNSW index by inner product in one thread with a seed, and write it; returns the file's sha256."""
+    import hnswlib
+    import numpy as np
+
+    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
+    index.init_index(len(vectors), M=settings.m, ef_construction=settings.ef_construction, random_seed=settings.seed)
+    index.add_items(vectors.astype(np.float32), np.arange(len(vectors)), num_threads=1)
+    with tempfile.TemporaryDirectory() as folder:
+        index.save_index(str(Path(folder) / "hnsw"))
+        write_bytes(path, read_bytes(Path(folder) / "hnsw"))
+    return hash_file(path)
+
+
+def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Callable[[Any, int], Any]:
+    """Load an index that `write_hnsw` wrote, as a function from (vector, k) to about k near rows, in any order.
+
+    BadInputError when the file's sha256 is not the expected one: the library would trust any bytes.
+    """
+    import hnswlib
+    import numpy as np
+
+    if hash_file(path) != expected:
+        raise BadInputError(f"{path}: not the index that vectors.json names; run `dvc repro embed_corpus`")
+    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
+    index.load_index(str(path))
+
+    def propose(vector: Any, k: int) -> Any:
+        index.set_ef(max(ef, k))
+        return index.knn_query(vector.astype(np.float32), k=k, num_threads=1)[0][0].astype(np.int64)
+
+    return propose
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

@@ -10,8 +10,8 @@ from stages.errors import BadInputError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-SYSTEMS = ("lexical",)
-SECTIONS = ("dataset", "systems", "index", "retrieval", "context", "support", "calibrate")
+SYSTEMS = ("lexical", "neural", "hybrid")
+SECTIONS = ("dataset", "systems", "index", "encoder", "neighbours", "retrieval", "context", "support", "calibrate")
 LARGEST = 10**9
 Section = TypeVar("Section", bound="DataclassInstance")
 
@@ -65,13 +65,31 @@ class EncoderParams:
 
 
 @dataclass(frozen=True)
+class NeighboursParams:
+    """The HNSW index (Malkov & Yashunin 2016): `m` links, `ef_construction` and `ef_search` candidates, a `seed`.
+
+    `exact` searches all vectors instead: the check.
+    """
+
+    m: int = _number(int, 2, 100)
+    ef_construction: int = _number(int, 1)
+    ef_search: int = _number(int, 1)
+    seed: int = _number(int, 0)
+    exact: bool = _typed(bool)
+
+
+@dataclass(frozen=True)
 class RetrievalParams:
-    """`pool` candidates are handed to the reranker (at most a tenth of the entries), `top_k` go on to the context."""
+    """`pool` candidates are handed to the reranker (at most a tenth of the entries), `top_k` go on to the context.
+
+    `rrf_k` is the constant of reciprocal rank fusion.
+    """
 
     bm25_k1: float = _number(float, 0)
     bm25_b: float = _number(float, 0, 1)
     pool: int = _number(int, 1)
     top_k: int = _number(int, 1)
+    rrf_k: int = _number(int, 0)
     rerank: bool = _typed(bool)
 
 
@@ -99,9 +117,13 @@ class SupportParams:
 
 @dataclass(frozen=True)
 class CalibrateParams:
-    """`fp_weight`: how many false refusals one false accept is worth; 2 and 2.0 are the same weight."""
+    """`fp_weight`: how many false refusals one false accept is worth; 2 and 2.0 are the same weight.
+
+    `by_kind`: the systems that get one threshold for images and one for text.
+    """
 
     fp_weight: float = _number(float, 0, above=True)
+    by_kind: list[str] = _typed(list)
 
     @property
     def weight(self) -> Fraction:

@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 EntryKind = Literal["image", "chunk", "field"]
 Category = Literal["image", "field", "passage", "refusal"]
 Status = Literal["answered", "refused"]
+TopKind = Literal["image", "text"]
+TOP_KINDS: tuple[TopKind, ...] = ("image", "text")
 
 CATEGORIES = ("image", "field", "passage", "refusal")
 UNANSWERABLE_KINDS = ("missing", "hard_negative", "partial", "unknown_attribute", "conflict", "injection")
@@ -129,7 +131,7 @@ class Record:
 
     rank_lists  by source (`lexical`, …): the lists that were fused; candidates is the pool before reranking,
                 reranked the same pool after it.
-    signal      on an absolute scale; None when there is no candidate.
+    signal      on an absolute scale; None when there is no candidate. top: whether the best one is an image or text.
     support     True when the answer stands in an original that was read again; refusal is the reason otherwise.
     image/answer  what would be answered: an image path, or the verbatim value or passage.
     """
@@ -139,6 +141,7 @@ class Record:
     rank_lists: dict[str, tuple[Candidate, ...]]
     candidates: tuple[Candidate, ...]
     reranked: tuple[Candidate, ...]
+    top: TopKind | None
     signal: float | None
     support: bool
     refusal: str | None
@@ -211,10 +214,36 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
+class Caption:
+    """What an image of the training set shows, in words."""
+
+    image: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """`vectors.json`: the encoder, and the sha256 of its checkpoint, of the index, and of both files of vectors."""
+
+    model: str
+    checkpoint: str
+    dimension: int
+    index: str
+    vectors: str
+    hnsw: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
-    """Records of one system with the sha256 of what they were made from: the chain that a threshold is bound to."""
+    """Records of one system with the sha256 of what they were made from: the chain that a threshold is bound to.
+
+    model, checkpoint, dimension  of the encoder; None for a system without one.
+    """
 
     system: str
+    model: str | None
+    checkpoint: str | None
+    dimension: int | None
     snapshot: str
     index: str
     scoring: str

@@ -7,15 +7,18 @@ from stages.calibration.sweep import Row, cells, sweep
 from stages.errors import BadInputError
 from stages.measures.evaluate import judge_all
 from stages.params import CalibrateParams, load_section, load_systems
-from stages.records import Index, Scored
+from stages.records import TOP_KINDS, Index, Scored
 from stages.stage import run, stage_paths
 
 
 def main() -> None:
-    """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records."""
+    """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records.
+
+    Where each kind of best candidate has a threshold, each has a sweep of its own as well.
+    """
     paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep", "judged")
     params = files.read_params(paths.params)
-    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
+    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     labels = files.read_labels(paths.labels)
     if len({label.answerable for label in labels}) < 2:
@@ -25,8 +28,14 @@ def main() -> None:
         source = files.of_system(paths.records, system)
         records = files.read_json(source, Scored).records
         judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
-        rows = sweep([row.signal for row in judged], [row.answerable for row in judged], weight)
-        files.write_csv(files.of_system(paths.sweep, system, ".csv"), Row._fields, map(cells, rows))
+        parts = {
+            "": judged,
+            **{f".{kind}": [row for row in judged if (row.top or "text") == kind] for kind in TOP_KINDS},
+        }
+        for suffix, part in parts.items():
+            rows = sweep([row.signal for row in part], [row.answerable for row in part], calibrate.weight)
+            if not suffix or system in calibrate.by_kind:
+                files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.csv"), Row._fields, map(cells, rows))
         files.write_json(files.of_system(paths.sweep, system), Swept(system, dev_set, files.hash_file(source)))
         files.write_jsonl(files.of_system(paths.judged, system, ".jsonl"), judged)
 

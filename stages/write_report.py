@@ -58,6 +58,7 @@ def main() -> None:
         snapshot=index.snapshot,
         seen_by=seen_by(files.read_jsonl(paths.ledger, Seen, missing_ok=True), sheets[0].queries),
         rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
+        encoder=files.read_json(paths.metrics, dict[str, Any]).get("encoder"),
         sheets=sheets,
     )
     files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))

@@ -113,7 +113,7 @@ ANSWERER = make_answerer(FILES)
 
 
 def ask(text: str) -> Record:
-    record = ANSWERER.answer(Question("q", text))
+    record = ANSWERER.answer(Question("q", text), "lexical")
     assert record.signal is None or 0 <= record.signal <= 1
     assert all(verifies(one, FILES[one.path]) for one in record.citations)
     return record
@@ -181,7 +181,7 @@ def test_harmless_imperatives_are_no_instruction() -> None:
 
 def test_an_original_that_changed_is_no_source() -> None:
     changed = replace(ANSWERER, read=lambda path: FILES[path] + b"\n")
-    record = changed.answer(Question("q", "What is the weight of the Corvo 300?"))
+    record = changed.answer(Question("q", "What is the weight of the Corvo 300?"), "lexical")
     assert (record.support, record.refusal, record.citations) == (False, "source_changed", ())
     assert decide(record, 0.1).reason == decide(record, None).reason == "source_changed"
 
@@ -199,7 +199,7 @@ def test_the_pool_is_a_tenth_of_the_entries_and_the_reranker_keeps_it() -> None:
     assert len(record.candidates) == max(1, len(ANSWERER.library.ids) // 10)
     assert {one.id for one in record.reranked} == {one.id for one in record.candidates}
     off = replace(ANSWERER, retrieval=replace(ANSWERER.retrieval, rerank=False))
-    assert off.answer(Question("q", record.text)).reranked == record.candidates
+    assert off.answer(Question("q", record.text), "lexical").reranked == record.candidates
 
 
 def test_context_holds_whole_chunks_in_order_until_the_budget() -> None:

@@ -44,7 +44,7 @@ def make_record(selected: tuple[str, ...] = ("c1", "c2"), **changes: Any) -> Rec
     context = Context(selected, (), (), "characters", sum(len(ENTRIES[name].text) for name in selected), 100)
     whole = Citation("docs/a.md", "bb", 6, 30, TEXT[6:])
     ranked = (pool[1], pool[2], pool[0])
-    record = Record("q", "beta?", {}, tuple(pool), ranked, 0.5, True, None, None, "x", (whole,), context)
+    record = Record("q", "beta?", {}, tuple(pool), ranked, "text", 0.5, True, None, None, "x", (whole,), context)
     return replace(record, **changes)
 
 

@@ -89,7 +89,7 @@ def test_every_rate_stands_beside_its_numerator_and_denominator(finished: Projec
     found = dict(items_below(read(finished, path)))
     rates = {name for name in found if name.rpartition(".")[2] in RANKING | RATES}
     rates |= {name for name in found if ".context." in name and name.rpartition(".")[2] in CONTEXT_RATES}
-    assert len(rates) == 3 * len(RANKING) + 3 * len(RATES) + len(CONTEXT_RATES)
+    assert len(rates) == 3 * (3 * len(RANKING) + 3 * len(RATES) + len(CONTEXT_RATES)), "three systems"
     for name in rates:
         top, bottom = found[f"{name}_of"]
         assert found[name] is None if bottom == 0 else math.isclose(found[name], top / bottom), name

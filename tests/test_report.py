@@ -50,8 +50,8 @@ def make_query(name: str = "q", **changes: Any) -> Query:
     """A right answer; `changes` make it something else."""
     ranked = (Candidate("docs/a.md#f1", 0.9), Candidate("docs/a.md#c1", 0.5))
     query = Query(
-        name, f"text of {name}", "answered", None, None, True, 0.9, None, "5 kg", ranked, ("docs/a.md#c1",), CONTEXT,
-        True, make_label(name),
+        name, f"text of {name}", "answered", None, None, True, "text", 0.9, None, "5 kg", ranked, ("docs/a.md#c1",),
+        CONTEXT, True, make_label(name),
     )  # fmt: skip
     return replace(query, **changes)
 
@@ -59,8 +59,8 @@ def make_query(name: str = "q", **changes: Any) -> Query:
 def make_judged(query: Query) -> Judged:
     label = query.label
     return Judged(
-        query.id, label.category, label.split, label.contract, label.unanswerable_kind, query.signal, query.support,
-        query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS,
+        query.id, label.category, label.split, label.contract, label.unanswerable_kind, "text", query.signal,
+        query.support, query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS,
     )  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
     judged = [make_judged(query) for query in queries]
     sheet = Sheet(
         system=system,
-        threshold=Threshold(system, best.threshold, best.refuse_all, 2.0, "rule", binding, figures, "seal"),
+        threshold=Threshold(system, best.threshold, None, best.refuse_all, 2.0, "rule", binding, figures, "seal"),
         dev=aggregate(dev, [decide(one, best.threshold) for one in dev], WEIGHT),
         holdout=aggregate(judged, [decide(one, best.threshold) for one in judged], WEIGHT),
         boundaries=tuple(Boundary(*(None if v is None else float(v) for v in (row[0], *row[6:]))) for row in rows),
@@ -106,7 +106,9 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
 
 
 def make_report(*sheets: Sheet, **changes: Any) -> Report:
-    report = Report("small", False, "document", 24, 243, "abcdef012345" + "9" * 52, 1, True, sheets or (make_sheet(),))
+    report = Report(
+        "small", False, "document", 24, 243, "abcdef012345" + "9" * 52, 1, True, None, sheets or (make_sheet(),)
+    )
     return replace(report, **changes)
 
 
@@ -406,7 +408,9 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
     paths["template"] = ROOT / "stages/report/report.html.j2"
-    params = "systems: [lexical]\nretrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5}\n"
+    params = (
+        "systems: [lexical]\nretrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5, rrf_k: 60}\n"
+    )
     files.write_bytes(paths["params"], params.encode())
     files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
     files.write_rows(paths["index"], Index("s" * 64, "l", (Original("docs/a.md", "a", 1),), ()))
@@ -452,3 +456,14 @@ def test_the_stage_counts_the_ledger_and_names_what_is_missing(tmp_path: Path) -
     done = run_stage(paths)
     assert done.returncode == 1
     assert done.stderr == f"BadInputError: {paths['metrics']}: no figures for lexical; run `dvc repro`\n"
+
+
+def test_thresholds_by_kind_and_the_encoder_are_shown() -> None:
+    sheet = make_sheet()
+    sheet = replace(sheet, threshold=replace(sheet.threshold, threshold=None, by_kind={"image": 0.75, "text": None}))
+    way = {part: {"correct": 3, "total": 4} for part in ("train", "heldout")}
+    encoder = {"image_to_text": way, "text_to_image": way, "hnsw_recall": 0.9, "hnsw_recall_of": [9, 10]}
+    page = render(TEMPLATE, make_report(sheet, encoder=encoder))
+    shown = text_of(page)
+    assert "image 0.75, text none" in shown and "best candidate: image" in page
+    assert "image to text 3/4 3/4" in shown and "HNSW recall 9/10" in shown

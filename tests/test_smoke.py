@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,7 +43,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     subprocess.run([sys.executable, "-m", "stages.build_index", *flags], cwd=ROOT, check=True)
     read = read_json(index, Index)
     params = read_yaml(ROOT / "params.yaml")
-    return Built(corpus, read, read_answerer(params, str(corpus), read, str(lexical)))
+    return Built(
+        corpus, read, read_answerer(params, Namespace(corpus=str(corpus), lexical=str(lexical)), read, ("lexical",))
+    )
 
 
 def front_matter(built: Built) -> dict[str, dict[str, str]]:
@@ -55,7 +58,7 @@ def front_matter(built: Built) -> dict[str, dict[str, str]]:
 
 def found(built: Built, path: str, question: str, status: str) -> bool:
     """The status is answered from the proposal itself, verbatim, and the citation verifies."""
-    record = built.answerer.answer(Question("status", question))
+    record = built.answerer.answer(Question("status", question), "lexical")
     cited = [one.path for one in record.citations] == [path]
     verified = verified_citations(str(built.corpus), [record]) == {"status": True}
     return record.support and record.answer == status and cited and verified
@@ -80,5 +83,5 @@ def test_the_status_of_a_proposal_is_found_by_its_number(built: Built) -> None:
 
 
 def test_a_proposal_that_is_not_there_is_refused(built: Built) -> None:
-    record = built.answerer.answer(Question("status", "What is the status of EIP-987654?"))
+    record = built.answerer.answer(Question("status", "What is the status of EIP-987654?"), "lexical")
     assert not record.support

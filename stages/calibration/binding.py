@@ -4,21 +4,29 @@ A threshold is a number about one system, index, development set and weight. Any
 carries the hashes of all of them, and whoever uses it compares them with what is there now.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from itertools import zip_longest
 from typing import Any
 
+from stages.calibration.bykind import ANY, thresholds
 from stages.calibration.gate import decide
 from stages.calibration.sweep import Row
 from stages.errors import StaleThresholdError
 from stages.hashing import hash_of, sha256
-from stages.records import Answered, Scored
+from stages.params import CalibrateParams
+from stages.records import Answered, Scored, TopKind
 
 RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
-SCORING_PARAMS = ("index", "retrieval")
-SCORING_SOURCES = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/assemble.py", "stages/records.py")
+_LEXICAL = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/assemble.py", "stages/records.py")
+_NEURAL = (*_LEXICAL, "stages/encoder")
+SCORING_SOURCES: Mapping[str, tuple[str, ...]] = {"lexical": _LEXICAL, "neural": _NEURAL, "hybrid": _NEURAL}
+SCORING_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "lexical": ("index", "retrieval"),
+    "neural": ("index", "encoder", "neighbours", "retrieval"),
+    "hybrid": ("index", "encoder", "neighbours", "retrieval"),
+}
 REMEDY = "dvc repro -f --no-run-cache freeze_threshold"
 ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
 
@@ -70,10 +78,14 @@ class DevFigures:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The sealed record. `seal` is the sha256 of the canonical JSON of everything else."""
+    """The sealed record. `seal` is the sha256 of the canonical JSON of everything else.
+
+    by_kind: one threshold for each kind of best candidate, None to refuse all of it; `threshold` is then None.
+    """
 
     system: str
     threshold: float | None
+    by_kind: dict[TopKind, float | None] | None
     refuse_all: bool
     fp_weight: float
     rule: str
@@ -97,12 +109,19 @@ def seal_of(threshold: Threshold) -> str:
     return hash_of({key: value for key, value in asdict(threshold).items() if key != "seal"})
 
 
-def freeze(scored: Scored, row: Row, dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
-    """Bind the chosen row of a sweep over `scored` and seal it. dev_records: sha256 of the file that held `scored`."""
+def bar(threshold: Threshold, top: TopKind | None) -> float | None:
+    """The threshold that a record meets, by the kind of its best candidate; None accepts nothing."""
+    if threshold.by_kind is None:
+        return threshold.threshold
+    return None if top is None else threshold.by_kind[top]
+
+
+def freeze(scored: Scored, rows: Mapping[str, Row], dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
+    """Bind the best rows over `scored` (`best_rows`) and seal them. dev_records: sha256 of the file that held it."""
     binding = Binding(
-        model=None,
-        checkpoint=None,
-        dimension=None,
+        model=scored.model,
+        checkpoint=scored.checkpoint,
+        dimension=scored.dimension,
         snapshot=scored.snapshot,
         index=scored.index,
         dev_set=dev_set,
@@ -110,20 +129,31 @@ def freeze(scored: Scored, row: Row, dev_set: str, dev_records: str, fp_weight: 
         scoring=scored.scoring,
     )
     return sealed(
-        Threshold(scored.system, row.threshold, row.refuse_all, float(fp_weight), RULE, binding, _figures(row), seal="")
+        Threshold(
+            system=scored.system,
+            threshold=rows[ANY].threshold if ANY in rows else None,
+            by_kind=thresholds(rows),
+            refuse_all=all(row.refuse_all for row in rows.values()),
+            fp_weight=float(fp_weight),
+            rule=RULE,
+            binding=binding,
+            dev=_figures(rows.values()),
+            seal="",
+        )
     )
 
 
-def _figures(row: Row) -> DevFigures:
+def _figures(rows: Collection[Row]) -> DevFigures:
+    tp, fp, fn, tn = (sum(counts) for counts in zip(*((row.tp, row.fp, row.fn, row.tn) for row in rows), strict=True))
     return DevFigures(
-        tp=row.tp,
-        fp=row.fp,
-        fn=row.fn,
-        tn=row.tn,
-        weighted_error=float(row.weighted_error),
-        answer_f1=None if row.answer_f1 is None else float(row.answer_f1),
-        n_answerable=row.tp + row.fn,
-        n_unanswerable=row.fp + row.tn,
+        tp=tp,
+        fp=fp,
+        fn=fn,
+        tn=tn,
+        weighted_error=float(sum(row.weighted_error for row in rows)),
+        answer_f1=float(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fp + fn else None,
+        n_answerable=tp + fn,
+        n_unanswerable=fp + tn,
     )
 
 
@@ -132,7 +162,7 @@ def sealed(threshold: Threshold) -> Threshold:
     return replace(threshold, seal=seal_of(threshold))
 
 
-def check_threshold(threshold: Threshold, system: str, fp_weight: float, found: Mapping[str, Any]) -> None:
+def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParams, found: Mapping[str, Any]) -> None:
     """Compare a frozen threshold with what is on disk now.
 
     found: the binding's fields as they are now; a field that the caller may not open is left out.
@@ -142,19 +172,24 @@ def check_threshold(threshold: Threshold, system: str, fp_weight: float, found: 
     pairs = {
         "seal": (threshold.seal, seal_of(threshold)),
         "system": (threshold.system, system),
-        "fp_weight": (threshold.fp_weight, float(fp_weight)),
+        "fp_weight": (threshold.fp_weight, float(calibrate.fp_weight)),
+        "one threshold a kind": (threshold.by_kind is not None, system in calibrate.by_kind),
         "rule": (threshold.rule, RULE),
         **{f"binding.{name}": (bound[name], value) for name, value in found.items()},
     }
     _refuse(system, pairs)
 
 
-def check_derived(threshold: Threshold, row: Row) -> None:
-    """Compare a frozen threshold with the row that its bound records and labels give when they are swept again."""
-    pairs = {name: (getattr(threshold, name), getattr(row, name)) for name in ("threshold", "refuse_all")}
-    frozen, derived = asdict(threshold.dev), asdict(_figures(row))
-    pairs |= {f"dev.{name}": (frozen[name], derived[name]) for name in frozen}
-    _refuse(threshold.system, pairs)
+def check_derived(threshold: Threshold, rows: Mapping[str, Row]) -> None:
+    """Compare a frozen threshold with the best rows that its bound records and labels give when swept again."""
+    single = rows[ANY].threshold if ANY in rows else None
+    pairs: dict[str, tuple[object, object]] = {
+        "threshold": (threshold.threshold, single),
+        "by_kind": (threshold.by_kind, thresholds(rows)),
+        "refuse_all": (threshold.refuse_all, all(row.refuse_all for row in rows.values())),
+    }
+    frozen, derived = asdict(threshold.dev), asdict(_figures(rows.values()))
+    _refuse(threshold.system, pairs | {f"dev.{name}": (frozen[name], derived[name]) for name in frozen})
 
 
 def check_answers(answered: Answered, threshold: Threshold, found: Mapping[str, str]) -> None:
@@ -173,7 +208,7 @@ def check_answers(answered: Answered, threshold: Threshold, found: Mapping[str, 
         "answers.questions": (made.questions, found["questions"]),
         "answers.params_and_sources": (answered.system, found["system"]),
     }
-    decided = [decide(record, threshold.threshold) for record in made.records]
+    decided = [decide(record, bar(threshold, record.top)) for record in made.records]
     met = zip_longest(made.records, answered.decisions, decided)
     pairs |= {f"answers.{one.id if one else 'more'}": (was, now) for one, was, now in met if was != now}
     _refuse(threshold.system, pairs, ANSWER_REMEDY)

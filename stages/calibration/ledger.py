@@ -12,9 +12,9 @@ from stages.errors import StaleThresholdError
 from stages.hashing import hash_of
 from stages.records import Label, Question
 
-SYSTEM_PARAMS = ("systems", "index", "retrieval", "context", "support")
+SYSTEM_PARAMS = ("systems", "index", "encoder", "neighbours", "retrieval", "context", "support")
 SYSTEM_SOURCES = (
-    *("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration"),
+    *("stages/corpus", "stages/encoder", "stages/retrieval", "stages/answering", "stages/calibration"),
     *("stages/assemble.py", "stages/records.py"),
 )
 

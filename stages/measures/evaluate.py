@@ -12,7 +12,7 @@ from stages.measures.context import ContextCounts, context_counts, context_metri
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
 from stages.measures.relevance import holds, relevant_ids
-from stages.records import Category, Decision, Entry, Label, Record, Span
+from stages.records import Category, Decision, Entry, Label, Record, Span, TopKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Judged:
     split: Literal["train", "heldout"] | None
     contract: bool
     kind: str | None
+    top: TopKind | None
     signal: float | None
     support: bool
     refusal: str | None
@@ -60,6 +61,7 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
         split=label.split,
         contract=label.contract,
         kind=None if label.answerable else label.unanswerable_kind,
+        top=record.top,
         signal=record.signal,
         support=record.support,
         refusal=record.refusal,

@@ -10,7 +10,7 @@ from stages.calibration.binding import Threshold
 from stages.calibration.ledger import Seen, holdout_hash
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
-from stages.records import Candidate, Context, Label, Question, Status
+from stages.records import Candidate, Context, Label, Question, Status, TopKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Query:
     reason: str | None
     refusal: str | None
     support: bool
+    top: TopKind | None
     signal: float | None
     image: str | None
     answer: str | None
@@ -69,7 +70,12 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole page. `seen_by` counts the distinct systems that have met this holdout; `rerank`: it is switched on."""
+    """The whole page.
+
+    seen_by  counts the distinct systems that have met this holdout.
+    rerank   the reranker is switched on.
+    encoder  the encoder's part of metrics.json, None where no system has one.
+    """
 
     dataset: str
     independent_draws: bool
@@ -79,6 +85,7 @@ class Report:
     snapshot: str
     seen_by: int
     rerank: bool
+    encoder: dict[str, Any] | None
     sheets: tuple[Sheet, ...]
 
 

@@ -1,12 +1,13 @@
 """The page: one self-contained HTML text, every word in it escaped."""
 
+from collections.abc import Collection
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 from stages.errors import BadInputError
-from stages.records import CATEGORIES, UNANSWERABLE_KINDS
+from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
 from stages.report.frame import signal_scale
 from stages.report.inputs import Report, Sheet
 from stages.report.reasons import COLUMNS, reason_table
@@ -63,13 +64,22 @@ def flags(sheet: Sheet) -> list[str]:
 
 
 def plots(sheet: Sheet) -> list[Markup]:
-    """Draw the sweep and the scores over the same axis; both drawings are escaped where they are made."""
-    dev = [Point(one.id, one.signal, one.answerable) for one in sheet.judged]
-    holdout = [Point(one.id, one.signal, one.label.answerable) for one in sheet.queries]
+    """Draw the sweep and the scores over the same axis; both drawings are escaped where they are made.
+
+    Where each kind of best candidate has a threshold of its own, the scores of each are drawn apart.
+    """
+    dev = [(one.top, Point(one.id, one.signal, one.answerable)) for one in sheet.judged]
+    holdout = [(one.top, Point(one.id, one.signal, one.label.answerable)) for one in sheet.queries]
+    scale = signal_scale(point.signal for _, point in (*dev, *holdout) if point.signal is not None)
+
+    def scores(name: str, threshold: float | None, kinds: Collection[str | None]) -> Markup:
+        sets = {"dev": dev, "holdout": holdout}
+        shown = {title: [point for top, point in one if top in kinds] for title, one in sets.items()}
+        return Markup(score_plot(name, shown, threshold, scale))
+
+    if sheet.threshold.by_kind:
+        bars = sorted(sheet.threshold.by_kind.items())
+        return [scores(f"{sheet.system}, best candidate: {kind}", value, {kind}) for kind, value in bars]
     threshold = sheet.threshold.threshold
-    scale = signal_scale(point.signal for point in (*dev, *holdout) if point.signal is not None)
-    sets = {"dev": dev, "holdout": holdout}
-    return [
-        Markup(sweep_plot(sheet.system, sheet.boundaries, threshold, scale)),
-        Markup(score_plot(sheet.system, sets, threshold, scale)),
-    ]
+    swept = Markup(sweep_plot(sheet.system, sheet.boundaries, threshold, scale))
+    return [swept, scores(sheet.system, threshold, {*TOP_KINDS, None})]

@@ -1,0 +1,38 @@
+"""Stage: images and their training captions -> the checkpoint of the caption encoder, and its learning curve.
+
+The texts of the index, which have no images, only say how rare a piece of a word is.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from stages import files
+from stages.corpus.png import decode
+from stages.encoder import features, text
+from stages.encoder.checkpoint import to_arrays
+from stages.encoder.training import Epoch, train
+from stages.params import EncoderParams, IndexParams, load_section
+from stages.records import Index
+from stages.retrieval.lexical import entry_words
+from stages.stage import run, stage_paths
+
+
+def main() -> None:
+    """Write checkpoint.npz and curve.csv."""
+    paths = stage_paths(__doc__, "params", "corpus", "index", "captions", "checkpoint", "curve")
+    params = files.read_params(paths.params)
+    most = load_section(IndexParams, "index", params.get("index")).max_pixels
+    captions = files.read_captions(paths.captions)
+    read = (files.read_bytes(Path(paths.corpus) / one.image) for one in captions)
+    images = np.stack([features.views(decode(data, most)) for data in read])
+    by_id = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    texts = text.extract(entry_words(entry, by_id) for entry in by_id.values() if entry.kind != "image")
+    settings = load_section(EncoderParams, "encoder", params.get("encoder"))
+    checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts)
+    files.write_arrays(paths.checkpoint, to_arrays(checkpoint))
+    files.write_csv(paths.curve, Epoch._fields, curve)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -118,7 +118,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def measure(dataset: str, stage: str, runs: int, holdout: bool) -> float:
-    """Print one line and return the median ratio to idle stages; one run of each beforehand fills caches and compiles modules."""
+    """Print one line and return the median ratio to idle stages; a run of each beforehand fills caches."""
     with tempfile.TemporaryDirectory() as folder:
         project = copy_project(Path(folder) / "ours" / "project", dataset, holdout)
         run(project, sys.executable, "-m", "dvc", "repro", "--quiet", stage)

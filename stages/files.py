@@ -269,8 +269,9 @@ def write_hnsw(path: str | Path, vectors: Any, settings: NeighboursParams) -> st
     index.add_items(vectors.astype(np.float32), np.arange(len(vectors)), num_threads=1)
     with tempfile.TemporaryDirectory() as folder:
         index.save_index(str(Path(folder) / "hnsw"))
-        write_bytes(path, read_bytes(Path(folder) / "hnsw"))
-    return hash_file(path)
+        data = read_bytes(Path(folder) / "hnsw")
+    write_bytes(path, data)
+    return sha256(data)
 
 
 def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Callable[[Any, int], Any]:

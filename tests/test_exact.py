@@ -1,4 +1,4 @@
-"""HNSW is the default, exact search the check: on data/course both give the same answers to every development question."""
+"""HNSW is the default, exact search the check: both give the same answers to every development question."""
 
 from argparse import Namespace
 from dataclasses import replace

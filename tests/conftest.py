@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.project import LEDGER, ROOT, SMALL, SOURCES, Project
+from tests.readme import copy_project
 
 
 @pytest.fixture(scope="session")
@@ -26,6 +27,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.git("add", "--all")
     project.git("commit", "--quiet", "--message=finished")
     return project
+
+
+@pytest.fixture(scope="session")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone of the last commit with everything up to the frozen threshold made again. Shared: do not change it."""
+    return copy_project(tmp_path_factory.mktemp("committed") / "project")
 
 
 @pytest.fixture

@@ -10,15 +10,13 @@ from stages import files
 from stages.assemble import exact_neighbours, read_answerer
 from stages.records import Index
 from tests.project import ROOT
-from tests.readme import copy_project
 
 
 @pytest.mark.pipeline
-def test_hnsw_and_exact_search_answer_alike(tmp_path: Path) -> None:
-    folder = copy_project(tmp_path / "project")
+def test_hnsw_and_exact_search_answer_alike(committed: Path) -> None:
     declared = files.read_yaml(ROOT / "dvc.yaml")["vars"][0]["path"]
     paths = Namespace(
-        **{name: str(folder / path) for name, path in declared.items()}, corpus=folder / "data/course/corpus"
+        **{name: str(committed / path) for name, path in declared.items()}, corpus=committed / "data/course/corpus"
     )
     index = files.read_json(paths.index, Index)
     hnsw = read_answerer(files.read_params(ROOT / "params.yaml"), paths, index, ("neural", "hybrid"))

@@ -22,25 +22,25 @@ class Asked:
                answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
     strict     the same, but a word that no entry holds counts in full: no picture shows it.
     named      the terms that look like names, and pairs (`model~300`) of the corpus, or of a model that it lacks.
-    parts      distinct unnamed terms of each conjunct: of the one, when nothing is joined; none of names alone.
+    parts      distinct unnamed terms, sorted, of each conjunct: of the one, when nothing is joined; none of names alone.
     instructs  the question itself tries to override the rules.
     """
 
     weights: Mapping[str, float]
     strict: Mapping[str, float]
     named: frozenset[str]
-    parts: tuple[frozenset[str], ...]
+    parts: tuple[tuple[str, ...], ...]
     instructs: bool
 
 
-def _split(found: Sequence[Term]) -> tuple[frozenset[str], ...]:
+def _split(found: Sequence[Term]) -> tuple[tuple[str, ...], ...]:
     parts: list[set[str]] = [set()]
     for term in found:
         if term.text == JOIN:
             parts.append(set())
         elif not term.named and not term.text.startswith(STOP):
             parts[-1].add(term.text)
-    return tuple(frozenset(part) for part in parts if part)
+    return tuple(tuple(sorted(part)) for part in parts if part)
 
 
 def _names(found: Sequence[Term], lexical: LexicalIndex) -> frozenset[str]:

@@ -33,10 +33,10 @@ class Corpus:
 def first_reason(asked: Asked, sources: Sequence[Source], corpus: Corpus, params: SupportParams) -> str | None:
     """The first reason against answering from the best of `sources`, which are ranked, or None."""
     best = sources[0]
-    if _only_of_pictures(asked) and best.entry.kind != "image":
-        return "no_such_subject"
     if asked.instructs or best.instructs:
         return "instruction_in_source"
+    if _only_of_pictures(asked) and best.entry.kind != "image":
+        return "no_such_subject"
     if _in_conflict(asked, sources, params):
         return "conflict"
     answered = [any(part_coverage(asked, one, part) >= params.part_coverage for one in sources) for part in asked.parts]

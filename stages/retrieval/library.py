@@ -79,7 +79,8 @@ def reranked(
 
 
 def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[Mapping[str, float]]:
-    """The weighed names of an entry; none for a field whose value the question itself gives."""
+    """The weighed names of an entry: a chunk has none shorter than all that it holds, a field whose value the question
+    itself gives has none at all."""
     if entry.kind == "chunk":
         return [library.weigh_held(entry.id)]
     value = library.distinct(entry.value or "")

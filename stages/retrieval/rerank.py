@@ -28,9 +28,8 @@ def share(part: Container[str], weights: Mapping[str, float]) -> float:
 
 
 def entry_names(entry: Entry) -> tuple[str, ...]:
-    """What an entry may be called by: a field by its name, an image by its description or by the words where a document
-    shows it. A chunk is called by nothing shorter than all that it holds."""
-    return () if entry.kind == "chunk" else (entry.text, *(mention.words for mention in entry.mentions))
+    """What a field or an image may be called by: its name; its description, or the words where a document shows it."""
+    return (entry.text, *(mention.words for mention in entry.mentions))
 
 
 def rerank(

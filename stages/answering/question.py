@@ -22,7 +22,7 @@ class Asked:
                answer; a word that no entry holds counts UNKNOWN_WEIGHT times, since it may be a paraphrase.
     strict     the same, but a word that no entry holds counts in full: no picture shows it.
     named      the terms that look like names, and pairs (`model~300`) of the corpus, or of a model that it lacks.
-    parts      distinct unnamed terms, sorted, of each conjunct: of the one, when nothing is joined; none of names alone.
+    parts      distinct unnamed terms, sorted, of each conjunct; none of names alone.
     instructs  the question itself tries to override the rules.
     """
 

@@ -28,7 +28,7 @@ def share(part: Container[str], weights: Mapping[str, float]) -> float:
 
 
 def entry_names(entry: Entry) -> tuple[str, ...]:
-    """What a field or an image may be called by: its name; its description, or the words where a document shows it."""
+    """What a field or an image may be called by: its name; its description or the words where a document shows it."""
     return (entry.text, *(mention.words for mention in entry.mentions))
 
 

@@ -16,6 +16,20 @@ SMALL = "tests/data/small"
 LEDGER = f"{SMALL}/evaluation-only/holdout-ledger.jsonl"
 
 
+def environment(settings: Path) -> dict[str, str]:
+    """This interpreter first on the path; no setting of the machine's git, DVC or Python."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DVC_", "PYTHON"))}
+    return inherited | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "DVC_NO_ANALYTICS": "1",
+        "DVC_GLOBAL_CONFIG_DIR": str(settings / "global"),
+        "DVC_SYSTEM_CONFIG_DIR": str(settings / "system"),
+        "DVC_SITE_CACHE_DIR": str(settings / "site"),
+    }
+
+
 class Stage(NamedTuple):
     """A stage as DVC resolved it: arguments of Python, deps and outs relative to the project."""
 
@@ -77,15 +91,4 @@ class Project:
         return Project(target)
 
     def _environment(self) -> dict[str, str]:
-        settings = self.root.parent / "machine"
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DVC_"))}
-        return inherited | {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "DVC_NO_ANALYTICS": "1",
-            "DVC_GLOBAL_CONFIG_DIR": str(settings / "global"),
-            "DVC_SYSTEM_CONFIG_DIR": str(settings / "system"),
-            "DVC_SITE_CACHE_DIR": str(settings / "site"),
-        }
+        return environment(self.root.parent / "machine") | {"PYTHONDONTWRITEBYTECODE": "1"}

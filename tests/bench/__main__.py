@@ -8,7 +8,6 @@ when one to idle stages is above the limit. Without --holdout the holdout of dat
 """
 
 import argparse
-import os
 import re
 import shutil
 import subprocess
@@ -19,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+from tests.project import environment
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ("dvc.yaml", "params.yaml", ".dvcignore", ".gitignore", ".gitattributes", ".dvc/config")
 STAGES = ("build_index", "score_dev", "sweep_thresholds", "freeze_threshold", "answer_holdout", "evaluate_holdout")
@@ -28,20 +29,6 @@ BARE_STAGE = """\
   bare_{number}:
     cmd: python -c "import numpy"
 """
-
-
-def environment(home: Path) -> dict[str, str]:
-    """This interpreter first on the path; no setting of the machine's git or DVC."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "DVC_", "PYTHON"))}
-    return inherited | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "DVC_NO_ANALYTICS": "1",
-        "DVC_GLOBAL_CONFIG_DIR": str(home / "global"),
-        "DVC_SYSTEM_CONFIG_DIR": str(home / "system"),
-        "DVC_SITE_CACHE_DIR": str(home / "site"),
-    }
 
 
 def run(project: Path, *command: str) -> str:

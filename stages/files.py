@@ -244,12 +244,12 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> str:
 
 
 def read_arrays(path: str | Path, expected: str) -> dict[str, Any]:
-    """Read an .npz that `write_arrays` wrote; BadInputError when its sha256 is not the one its index names."""
+    """Read an .npz that `write_arrays` wrote; BadInputError when its sha256 is not the expected one."""
     import numpy as np
 
     data = read_bytes(path)
     if sha256(data) != expected:
-        raise BadInputError(f"{path}: sha256 {sha256(data)}, the index names {expected}; run `dvc repro build_index`")
+        raise BadInputError(f"{path}: sha256 {sha256(data)}, expected {expected}; run `dvc repro -f --no-run-cache`")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
 

@@ -125,6 +125,12 @@ class CalibrateParams:
     fp_weight: float = _number(float, 0, above=True)
     by_kind: list[str] = _typed(list)
 
+    def __post_init__(self) -> None:
+        """Refuse what is no system."""
+        unknown = [name for name in self.by_kind if name not in SYSTEMS]
+        if unknown:
+            raise BadInputError(f"calibrate.by_kind: unknown {unknown} (known: {', '.join(SYSTEMS)})")
+
     @property
     def weight(self) -> Fraction:
         """The weight as the decimal that was written: 0.1 is 1/10, so that equal costs are equal."""

@@ -12,6 +12,7 @@ from stages.corpus.png import decode
 from stages.encoder import features, text
 from stages.encoder.checkpoint import to_arrays
 from stages.encoder.training import Epoch, train
+from stages.errors import BadInputError
 from stages.params import EncoderParams, IndexParams, load_section
 from stages.records import Index
 from stages.retrieval.lexical import entry_words
@@ -24,6 +25,8 @@ def main() -> None:
     params = files.read_params(paths.params)
     most = load_section(IndexParams, "index", params.get("index")).max_pixels
     captions = files.read_captions(paths.captions)
+    if not captions:
+        raise BadInputError(f"{paths.captions}: no captions; the encoder learns from at least 4")
     read = (files.read_bytes(Path(paths.corpus) / one.image) for one in captions)
     images = np.stack([features.views(decode(data, most)) for data in read])
     by_id = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}

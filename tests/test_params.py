@@ -1,0 +1,41 @@
+"""What params.yaml may not say, and that all of it is said at once."""
+
+from pathlib import Path
+
+import pytest
+
+from stages import files
+from stages.errors import BadInputError
+from stages.params import CalibrateParams, IndexParams, RetrievalParams, load_section, load_systems
+
+
+def test_every_finding_is_listed() -> None:
+    raw = {"bm25_k1": "x", "bm25_b": 2, "pool": True, "top_k": 0, "rerank": 1, "extra": 1}
+    with pytest.raises(BadInputError) as caught:
+        load_section(RetrievalParams, "retrieval", raw)
+    lines = str(caught.value).splitlines()
+    assert [line.partition(":")[0].removeprefix("retrieval.") for line in lines] == [
+        *("extra", "rrf_k", "bm25_k1", "bm25_b", "pool", "top_k", "rerank"),
+    ]
+    assert "got True" in lines[4]
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "2", None, True, 10**400])
+def test_a_weight_is_a_number_above_zero(weight: object) -> None:
+    with pytest.raises(BadInputError, match="fp_weight"):
+        load_section(CalibrateParams, "calibrate", {"fp_weight": weight, "by_kind": []})
+
+
+def test_sections_agree_with_themselves_and_name_systems_that_exist(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="chunk_overlap"):
+        IndexParams(max_pixels=1, chunk_tokens=10, chunk_overlap=10)
+    with pytest.raises(BadInputError, match="oracle"):
+        load_section(CalibrateParams, "calibrate", {"fp_weight": 2, "by_kind": ["oracle"]})
+    with pytest.raises(BadInputError, match="distinct"):
+        load_systems({"systems": ["lexical", "lexical"]})
+    (tmp_path / "params.yaml").write_text("retreival: {}\n", encoding="utf-8")
+    with pytest.raises(BadInputError, match="retreival"):
+        files.read_params(tmp_path / "params.yaml")
+    (tmp_path / "params.yaml").write_text("context:\n  budget: 1\n  budget: 2\n", encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"params\.yaml:3: 'budget' stands there twice"):
+        files.read_params(tmp_path / "params.yaml")

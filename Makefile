@@ -2,7 +2,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: repro test bench lock
+.PHONY: repro test reproduce bench lock
 
 repro: .venv/installed
 	dvc repro
@@ -15,6 +15,13 @@ test: .venv/installed
 	lint-imports
 	vulture
 	pytest
+
+reproduce: .venv/installed
+	dvc repro --force --no-run-cache
+	git status --porcelain
+	test -z "$$(git status --porcelain)"
+	$(BIN)/frostline verify
+	$(BIN)/frostline ledger
 
 bench: .venv/installed
 	$(BIN)/python -m tests.bench

@@ -4,35 +4,34 @@ A threshold that does not belong to the corpus, index, development set, records,
 now is refused here (exit status 3).
 """
 
+from argparse import Namespace
+from typing import Any
+
 from stages import files
-from stages.assemble import INDEX_PATHS, current_system, read_answerer, scored, usable_threshold
-from stages.calibration.binding import bar
-from stages.calibration.gate import decide
+from stages.assemble import INDEX_PATHS, current_system, every, read_answerer, scored, usable_threshold
 from stages.params import load_systems
 from stages.records import Answered, Index
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
 
 PATHS = (*INDEX_PATHS, "records", "sweep", "threshold", "questions", "holdout")
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write <system>/answers.json."""
-    paths = stage_paths(__doc__, *PATHS)
-    params = files.read_params(paths.params)
-    thresholds = {system: usable_threshold(params, paths, system) for system in load_systems(params)}
+    gates = every(load_systems(params), lambda system: usable_threshold(params, paths, system))
     index = files.read_json(paths.index, Index)
-    answerer = read_answerer(params, paths, index, thresholds)
+    answerer = read_answerer(params, paths, index, gates)
     questions = files.read_questions(paths.questions)
-    for system, frozen in thresholds.items():
+    for system, gate in gates.items():
         records = tuple(answerer.answer(question, system) for question in questions)
         answered = Answered(
-            seal=frozen.seal,
-            system=current_system(params, {system: frozen.seal}),
+            seal=gate.frozen.seal,
+            system=current_system(params, {system: gate.frozen.seal}),
             scored=scored(params, paths, system, index, records),
-            decisions=tuple(decide(record, bar(frozen, record.top)) for record in records),
+            decisions=tuple(gate.settle(record) for record in records),
         )
         files.write_rows(files.in_system(paths.holdout, system, "answers.json"), answered)
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("answer_holdout", __doc__, PATHS, main)

@@ -1,10 +1,10 @@
 """What stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
 
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 from stages import files
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
-from stages.calibration.binding import (
-    SCORING_PARAMS,
-    SCORING_SOURCES,
-    Swept,
-    Threshold,
-    check_threshold,
-    scoring_hash,
-)
+from stages.calibration.binding import check_answers, check_derived, check_questions, check_threshold
+from stages.calibration.bykind import best_rows
+from stages.calibration.gate import Gate
 from stages.calibration.ledger import SYSTEM_SOURCES, system_hash
+from stages.calibration.threshold import SCORING_PARAMS, SCORING_SOURCES, Swept, Threshold, dev_set_hash, scoring_hash
 from stages.corpus.terms import split_vocabulary
 from stages.encoder import checkpoint, text
 from stages.encoder.checkpoint import Checkpoint
-from stages.errors import BadInputError
+from stages.errors import BadInputError, StaleThresholdError
+from stages.hashing import plain_numbers
 from stages.params import (
     CalibrateParams,
     ContextParams,
@@ -33,12 +30,13 @@ from stages.params import (
     SupportParams,
     load_section,
 )
-from stages.records import Index, Record, Scored, Vectors
+from stages.records import Answered, Index, Record, Scored, Vectors
 from stages.retrieval import lexical
 from stages.retrieval.library import Library
 from stages.retrieval.neighbours import Neighbours, quantise
 
-INDEX_PATHS = ("params", "corpus", "index", "lexical", "checkpoint", "vectors", "hnsw", "embedding")
+T = TypeVar("T")
+INDEX_PATHS = ("corpus", "index", "lexical", "checkpoint", "vectors", "hnsw", "embedding")
 """What an answerer is read from."""
 
 
@@ -132,21 +130,26 @@ def verified_citations(corpus: str, records: Iterable[Record]) -> dict[str, bool
 
 def current_scoring(params: dict[str, Any], system: str) -> str:
     """Hash of the params and sources that make the signal of a system, as they are now."""
-    settings = {name: params.get(name) for name in SCORING_PARAMS[system]}
+    settings = plain_numbers({name: params.get(name) for name in SCORING_PARAMS[system]})
     return scoring_hash(files.hash_sources(SCORING_SOURCES[system]), settings)
 
 
 def current_encoder(paths: Namespace, system: str) -> dict[str, Any]:
-    """Model, checkpoint and dimension of a system as they are on disk now; None for one without an encoder."""
+    """Model, checkpoint, dimension and vectors of a system as they are on disk now; None for one without an encoder."""
     if system == "lexical":
-        return {"model": None, "checkpoint": None, "dimension": None}
+        return {"model": None, "checkpoint": None, "dimension": None, "vectors": None}
     embedding = files.read_json(paths.embedding, Vectors)
-    return {"model": embedding.model, "checkpoint": files.hash_file(paths.checkpoint), "dimension": embedding.dimension}
+    return {
+        "model": embedding.model,
+        "checkpoint": files.hash_file(paths.checkpoint),
+        "dimension": embedding.dimension,
+        "vectors": files.hash_file(paths.embedding),
+    }
 
 
 def current_system(params: dict[str, Any], seals: Mapping[str, str]) -> str:
     """Hash of the frozen thresholds with all params and sources that answer, as they are now."""
-    return system_hash(seals, params, files.hash_sources(SYSTEM_SOURCES))
+    return system_hash(seals, plain_numbers(params), files.hash_sources(SYSTEM_SOURCES))
 
 
 def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_set: str) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_s
 
     dev_set: from the sweep's record where labels may not be opened, else from the files.
     """
-    originals = (files.read_original(paths.corpus, path)[0] for path in files.list_originals(paths.corpus))
+    originals = (files.hashed(paths.corpus, path)[0] for path in files.list_originals(paths.corpus))
     return current_encoder(paths, system) | {
         "snapshot": files.snapshot_hash(originals),
         "index": files.hash_file(paths.index),
@@ -164,10 +167,51 @@ def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_s
     }
 
 
-def usable_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
+def every(systems: Iterable[str], check: Callable[[str], T]) -> dict[str, T]:
+    """What a check gives for each system. Raises StaleThresholdError with what it found in all of them."""
+    found: dict[str, T] = {}
+    findings = []
+    for system in systems:
+        try:
+            found[system] = check(system)
+        except StaleThresholdError as error:
+            findings.append(str(error))
+    if findings:
+        raise StaleThresholdError("\n".join(findings))
+    return found
+
+
+def usable_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Gate:
     """The frozen threshold after every check that needs no label; StaleThresholdError otherwise."""
-    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
     dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
+    return Gate(_checked(params, paths, system, dev_set))
+
+
+def derived_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
+    """The frozen threshold after every check, swept again from bound records and labels; StaleThresholdError."""
+    dev_set = dev_set_hash(files.read_bytes(paths.dev_questions), files.read_bytes(paths.dev_labels))
+    frozen = _checked(params, paths, system, dev_set)
+    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
+    answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
+    scored = files.read_json(files.of_system(paths.records, system), Scored)
+    check_questions(frozen, scored, files.hash_file(paths.dev_questions))
+    records = scored.records
+    known = [answerable[record.id] for record in records]
+    check_derived(frozen, best_rows(records, known, calibrate.weight, system in calibrate.by_kind))
+    return frozen
+
+
+def _checked(params: dict[str, Any], paths: Namespace, system: str, dev_set: str) -> Threshold:
+    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
     check_threshold(frozen, system, calibrate, current_binding(params, paths, system, dev_set))
     return frozen
+
+
+def checked_answers(params: dict[str, Any], paths: Namespace, system: str) -> tuple[Threshold, Answered]:
+    """A frozen threshold and the holdout answers made with it, after every check of both; StaleThresholdError."""
+    frozen = derived_threshold(params, paths, system)
+    answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
+    now = current_system(params, {system: frozen.seal})
+    check_answers(answered, frozen, {"system": now, "questions": files.hash_file(paths.questions)})
+    return frozen, answered

@@ -1,25 +1,36 @@
-"""`frostline`: ask the frozen system a question, print the result table. Run in the project's folder."""
+"""`frostline`: ask the frozen system, verify all that is here, print results, compare weights, check the ledger.
+
+Run it in the project's folder.
+"""
 
 import argparse
 import json
-from argparse import Namespace
-from collections.abc import Sequence
-from pathlib import Path
+import textwrap
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Collection, Sequence
+from fractions import Fraction
 from typing import Any
 
 import msgspec
 
 from stages import files
-from stages.assemble import read_answerer, usable_threshold
-from stages.calibration.binding import Threshold, bar
-from stages.calibration.gate import decide
+from stages.assemble import every, read_answerer
+from stages.calibration.ledger import Seen
+from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
+from stages.history import check
+from stages.measures.evaluate import Judged
+from stages.measures.ledger import asked, basis, ledger_table, looks, meaning
 from stages.measures.table import result_table
-from stages.params import load_dataset, load_systems
+from stages.measures.weights import weights_text
+from stages.params import LARGEST, SYSTEMS, CalibrateParams, known_system, load_dataset, load_section, load_systems
+from stages.project import read_project
 from stages.records import Answered, Decision, Index, Question, Record
-from stages.stage import run
+from stages.stage.run import guard, run
+from stages.verify import load_gate, verify
 
 EXIT = "exit status: 0 answered or refused, 1 unusable input, 2 unusable arguments, 3 a stale threshold"
+FIGURES = {"answers", "contract", "decision", "gate", "support", "threshold"}
 REASONS = {
     "no_candidate": "nothing in the corpus shares a word with the question",
     "source_changed": "the original has changed since it was indexed",
@@ -33,28 +44,15 @@ REASONS = {
 }
 
 
-def project() -> tuple[dict[str, Any], Namespace]:
-    """The params, and the paths that dvc.yaml declares, for the dataset in params.yaml."""
-    if not Path("dvc.yaml").exists():
-        raise BadInputError("no dvc.yaml here; run frostline in the project's folder")
-    params = files.read_params("params.yaml")
-    declared = files.read_yaml("dvc.yaml").get("vars")
-    if not isinstance(declared, list) or not isinstance(declared[0], dict) or "path" not in declared[0]:
-        raise BadInputError("dvc.yaml: vars: expected a first item `path` with the artifacts' file names")
-    return params, Namespace(**declared[0]["path"], corpus=f"{load_dataset(params)}/corpus")
-
-
 def ask(text: str, system: str | None) -> tuple[Record, Decision]:
     """Answer one question under the frozen threshold; StaleThresholdError when it does not belong to what is here."""
-    params, paths = project()
-    systems = load_systems(params)
-    system = system or systems[0]
-    if system not in systems:
-        raise BadInputError(f"--system {system}: not in params.yaml (systems: {', '.join(systems)})")
-    frozen = usable_threshold(params, paths, system)
+    _, params, _, paths = read_project(".")
+    guard(load_dataset(params))
+    system = known_system(params, system)
+    gate = load_gate(".", system)
     answerer = read_answerer(params, paths, files.read_json(paths.index, Index), (system,))
     record = answerer.answer(Question("ask", text), system)
-    return record, decide(record, bar(frozen, record.top))
+    return record, gate.settle(record)
 
 
 def told(record: Record, decision: Decision) -> str:
@@ -71,6 +69,29 @@ def told(record: Record, decision: Decision) -> str:
     return "\n".join([*lines, f"  signal {signal}, threshold {limit}"])
 
 
+def weights(system: str | None, compared: Collection[Fraction]) -> str:
+    """Compare weights on the development set, of one system or of all in params.yaml; opens nothing of the holdout.
+
+    Raises StaleThresholdError when a frozen threshold does not belong to what is here.
+    """
+    _, params, _, paths = read_project(".")
+    guard(load_dataset(params))
+
+    def compare(name: str) -> str:
+        judged = files.read_jsonl(files.of_system(paths.judged, name, ".jsonl"), Judged)
+        return weights_text(judged, load_gate(".", name).frozen, compared)
+
+    return "\n\n".join(every([known_system(params, system)] if system else load_systems(params), compare).values())
+
+
+def _weight(text: str) -> Fraction:
+    """A weight as params.yaml may hold it: 2 and 2.0 are the same."""
+    try:
+        return load_section(CalibrateParams, "weight", {"fp_weight": float(text), "by_kind": []}).weight
+    except (ValueError, BadInputError) as error:
+        raise ArgumentTypeError(f"expected a number above 0 and at most {LARGEST}, got {text!r}") from error
+
+
 def _ask(arguments: Namespace) -> None:
     record, decision = ask(arguments.question, arguments.system)
     if arguments.json:
@@ -79,15 +100,46 @@ def _ask(arguments: Namespace) -> None:
         print(told(record, decision))
 
 
-def _table(arguments: Namespace) -> None:
-    params, paths = project()
-    metrics = files.read_json(paths.metrics, dict[str, Any])
+def read_figures(path: str) -> dict[str, Any]:
+    """metrics.json or dev_metrics.json, with the figures of each system that it names."""
+    figures = files.read_json(path, dict[str, Any])
+    systems = [name for name in SYSTEMS if name in figures]
+    if not systems or any(not isinstance(figures[name], dict) or FIGURES - figures[name].keys() for name in systems):
+        raise BadInputError(f"{path}: not the figures of an evaluation; run `dvc repro -f --no-run-cache`")
+    return figures
+
+
+def _table(_: Namespace) -> None:
+    project = read_project(".")
+    params, paths = project.params, project.paths
+    metrics = read_figures(paths.metrics)
     print(result_table(metrics))
     for system in load_systems(params):
         frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
         answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
-        if answered.seal != frozen.seal or metrics[system]["threshold"]["by_kind"] != frozen.by_kind:
+        shown = metrics.get(system, {}).get("threshold", {}).get("by_kind")
+        if answered.seal != frozen.seal or shown != frozen.by_kind:
             print(f"{system}: these figures are another threshold's; run `dvc repro`")
+
+
+def _weights(arguments: Namespace) -> None:
+    print(weights(arguments.system, arguments.weights))
+
+
+def _ledger(_: Namespace) -> None:
+    project = read_project(".")
+    paths = project.paths
+    dev, holdout = read_figures(paths.dev_metrics), read_figures(paths.metrics)
+    evaluated = {line.holdout for line in files.read_jsonl(paths.seen, Seen)}
+    seen = [line for line in files.read_jsonl(paths.ledger, Seen, missing_ok=True) if line.holdout in evaluated]
+    seen_by = looks(seen, holdout.get("system"), asked(dev), asked(holdout))
+    told = f"{meaning(seen_by)} {basis(asked(dev), asked(holdout))}"
+    print("\n".join([ledger_table(seen_by), textwrap.fill(told, 120)]))
+    print("\n".join(check(project.root, paths.ledger)))
+
+
+def _verify(_: Namespace) -> None:
+    print(verify("."))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,8 +150,16 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--system", help="default: the first in params.yaml")
     one.add_argument("--json", action="store_true", help="the whole record: rank lists, context, citations, decision")
     one.set_defaults(command=_ask)
+    one = commands.add_parser("verify", help="hash the chain from originals to report again, and check every threshold")
+    one.set_defaults(command=_verify)
     one = commands.add_parser("table", help="print the result table of the last evaluation")
     one.set_defaults(command=_table)
+    one = commands.add_parser("weights", help="what other weights would choose, from the development set alone")
+    one.add_argument("weights", nargs="+", type=_weight, metavar="WEIGHT", help="false refusals per false accept")
+    one.add_argument("--system", help="default: all in params.yaml")
+    one.set_defaults(command=_weights)
+    one = commands.add_parser("ledger", help="print who has seen the holdout, and check that no committed line is gone")
+    one.set_defaults(command=_ledger)
     return parser
 
 

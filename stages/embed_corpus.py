@@ -1,6 +1,8 @@
 """Stage: entries -> vectors on a grid, and the HNSW index over them. Images by their pixels, all else by its words."""
 
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,9 @@ from stages.params import IndexParams, NeighboursParams, load_section
 from stages.records import Entry, Index, Vectors
 from stages.retrieval.lexical import entry_words
 from stages.retrieval.neighbours import quantise
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
+
+PATHS = ("corpus", "index", "checkpoint", "vectors", "hnsw", "embedding")
 
 
 def embed(entry: Entry, by_id: dict[str, Entry], corpus: str, most: int, checkpoint: Checkpoint) -> NDArray[np.float64]:
@@ -25,10 +29,8 @@ def embed(entry: Entry, by_id: dict[str, Entry], corpus: str, most: int, checkpo
     return embed_texts(checkpoint, text.extract([entry_words(entry, by_id)])).ravel()
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write vectors.npz, hnsw.bin, and vectors.json, which names both by hash with what they were made from."""
-    paths = stage_paths(__doc__, "params", "corpus", "index", "checkpoint", "vectors", "hnsw", "embedding")
-    params = files.read_params(paths.params)
     most = load_section(IndexParams, "index", params.get("index")).max_pixels
     settings = load_section(NeighboursParams, "neighbours", params.get("neighbours"))
     checkpoint = read_checkpoint(paths.checkpoint)
@@ -46,4 +48,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("embed_corpus", __doc__, PATHS, main)

@@ -11,6 +11,10 @@ class BadInputError(FrostlineError):
     """A file, row, parameter or argument that cannot be used; carries every finding, one a line."""
 
 
+class LabelFirewallError(FrostlineError):
+    """Somebody opened labels or captions whom dvc.yaml does not hand them to."""
+
+
 class StaleThresholdError(FrostlineError):
     """A threshold that does not belong to what it meets; lists every mismatch with the command that mends it."""
 

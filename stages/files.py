@@ -17,9 +17,9 @@ import msgspec
 
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
-from stages.hashing import canonical_json, hash_of, sha256
+from stages.hashing import canonical_json, hash_of, plain_numbers, sha256
 from stages.params import SECTIONS, NeighboursParams
-from stages.records import Caption, Label, Original, Question, label_findings
+from stages.records import Caption, File, Label, Question, label_findings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -87,24 +87,32 @@ def read_jsonl(path: str | Path, kind: type[Row], *, missing_ok: bool = False) -
     """
     if missing_ok and not Path(path).exists():
         return []
-    rows: list[Row] = []
-    findings = []
-    known = {item.name for item in fields(kind)}
-    if read_bytes(path).startswith(b"\xef\xbb\xbf"):
-        raise BadInputError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(msgspec.json.decode(line, type=kind))
-            unknown = set(msgspec.json.decode(line)) - known
-            if unknown:
-                findings.append(f"{path}:{number}: unknown keys {', '.join(sorted(unknown))}")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            findings.append(f"{path}:{number}: {error}")
+    rows, findings = parse_jsonl(str(path), read_bytes(path), kind)
     if findings:
         raise BadInputError("\n".join(findings))
     return rows
+
+
+def parse_jsonl(name: str, data: bytes, kind: type[Row]) -> tuple[list[Row], list[str]]:
+    """The rows of JSON lines, and a finding for each line that is none of `kind`: `name`, its number, what is wrong."""
+    rows: list[Row] = []
+    findings = []
+    known = {item.name for item in fields(kind)}
+    if data.startswith(b"\xef\xbb\xbf"):
+        return [], [f"{name}: begins with a byte order mark; save it as UTF-8 without one"]
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line, type=kind)
+            unknown = set(msgspec.json.decode(line)) - known
+            if unknown:
+                findings.append(f"{name}:{number}: unknown keys {', '.join(sorted(unknown))}")
+            else:
+                rows.append(row)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            findings.append(f"{name}:{number}: {error}")
+    return rows, findings
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     try:
         findings = [f"{path}:{line}: {key!r} stands there twice" for key, line in _repeated(yaml.compose(text, loader))]
         value = yaml.load(text, loader)
+        plain_numbers(value)  # walks through all of it: an anchor that holds itself is endless
     except (yaml.YAMLError, RecursionError) as error:
         raise BadInputError(f"{path}: {error}") from error
     if findings:
@@ -159,16 +168,17 @@ def _repeated(node: Any) -> Iterator[tuple[str, int]]:
     seen: set[str] = set()
     pairs = node.value if node is not None and node.id == "mapping" else []
     for key, value in pairs:
-        if key.value in seen:
-            yield key.value, key.start_mark.line + 1
-        seen.add(key.value)
+        name = str(key.value)
+        if name in seen:
+            yield name, key.start_mark.line + 1
+        seen.add(name)
         yield from _repeated(value)
 
 
 def read_params(path: str | Path) -> dict[str, Any]:
     """Read params.yaml; a section that nobody knows is an error. Each stage checks the sections that it uses."""
     params = read_yaml(path)
-    unknown = sorted(params.keys() - set(SECTIONS))
+    unknown = sorted(str(key) for key in params.keys() - set(SECTIONS))
     if unknown:
         raise BadInputError(f"{path}: unknown {', '.join(unknown)} (known: {', '.join(SECTIONS)})")
     return params
@@ -212,10 +222,10 @@ def _unusable(item: Path) -> Iterator[str]:
         yield "its name is not UTF-8; rename it"
 
 
-def read_original(corpus: str | Path, path: str) -> tuple[Original, bytes]:
-    """Read one original with its identity."""
-    data = read_bytes(Path(corpus) / path)
-    return Original(path, sha256(data), len(data)), data
+def hashed(folder: str | Path, path: str) -> tuple[File, bytes]:
+    """Read a file of a folder (an original of the corpus) with its identity, `path` as it is given."""
+    data = read_bytes(Path(folder) / path)
+    return File(path, sha256(data), len(data)), data
 
 
 def hash_sources(names: Iterable[str]) -> dict[str, str]:
@@ -228,7 +238,7 @@ def hash_sources(names: Iterable[str]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def snapshot_hash(originals: Iterable[Original]) -> str:
+def snapshot_hash(originals: Iterable[File]) -> str:
     """Hash of (path, sha256) of all originals, in the order of their paths."""
     return hash_of(sorted((one.path, one.sha256) for one in originals))
 

@@ -1,20 +1,23 @@
 """Stage: one row of the sweep for each system, bound to what it was measured on and sealed; development figures."""
 
+from argparse import Namespace
+from typing import Any
+
 from stages import files
-from stages.calibration.binding import Swept, bar, freeze
 from stages.calibration.bykind import best_rows
-from stages.calibration.gate import decide
+from stages.calibration.gate import Gate
+from stages.calibration.threshold import Swept, freeze
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged, aggregate
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import Scored
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
+
+PATHS = ("records", "sweep", "judged", "threshold", "metrics")
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write one sealed threshold for each system, and dev_metrics.json."""
-    paths = stage_paths(__doc__, "params", "records", "sweep", "judged", "threshold", "metrics")
-    params = files.read_params(paths.params)
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
     weight = calibrate.weight
     metrics = {}
@@ -28,11 +31,12 @@ def main() -> None:
         rows = best_rows(judged, [one.answerable for one in judged], weight, system in calibrate.by_kind)
         frozen = freeze(files.read_json(source, Scored), rows, swept.dev_set, dev_records, weight)
         files.write_json(files.of_system(paths.threshold, system), frozen)
-        decisions = [decide(one, bar(frozen, one.top)) for one in judged]
+        gate = Gate(frozen)
+        decisions = [gate.settle(one) for one in judged]
         dev = {"value": frozen.threshold, "by_kind": frozen.by_kind, "dev_weighted_error": frozen.dev.weighted_error}
         metrics[system] = aggregate(judged, decisions, weight) | {"threshold": dev}
     files.write_json(paths.metrics, metrics)
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("freeze_threshold", __doc__, PATHS, main)

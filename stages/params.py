@@ -200,3 +200,11 @@ def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:
     if unknown:
         raise BadInputError(f"params.yaml: systems: unknown {unknown} (known: {', '.join(SYSTEMS)})")
     return tuple(systems)
+
+
+def known_system(raw: Mapping[str, Any], system: str | None) -> str:
+    """A system of params.yaml, the first when none is named. Raises BadInputError for one that is not there."""
+    systems = load_systems(raw)
+    if system not in (None, *systems):
+        raise BadInputError(f"{system}: no system in params.yaml (systems: {', '.join(systems)})")
+    return system or systems[0]

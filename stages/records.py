@@ -38,8 +38,8 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
-    """One file of the corpus: `size` in bytes, `sha256` over its bytes."""
+class File:
+    """A file as it was: `size` in bytes, `sha256` over its bytes. An original's path is relative to the corpus."""
 
     path: str
     sha256: str
@@ -209,7 +209,7 @@ class Index:
 
     snapshot: str
     lexical: str
-    originals: tuple[Original, ...]
+    originals: tuple[File, ...]
     entries: tuple[Entry, ...]
 
 
@@ -237,13 +237,14 @@ class Vectors:
 class Scored:
     """Records of one system with the sha256 of what they were made from: the chain that a threshold is bound to.
 
-    model, checkpoint, dimension  of the encoder; None for a system without one.
+    model, checkpoint, dimension, vectors  of the encoder and vectors.json; None for a system without one.
     """
 
     system: str
     model: str | None
     checkpoint: str | None
     dimension: int | None
+    vectors: str | None
     snapshot: str
     index: str
     scoring: str
@@ -262,3 +263,20 @@ class Answered:
     system: str
     scored: Scored
     decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stage's part of the chain: what it ran on and what came out, paths relative to the project, in their order.
+
+    command  how it was run.
+    params  the sections of params.yaml that dvc.yaml hands to the stage; whole numbers written as such.
+    read    everything it opened below the project, its sources among them.
+    wrote   its outputs, this part left out.
+    """
+
+    stage: str
+    command: tuple[str, ...]
+    params: dict[str, object]
+    read: tuple[File, ...]
+    wrote: tuple[File, ...]

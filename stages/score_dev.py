@@ -1,16 +1,17 @@
 """Stage: the development questions, without labels, through every system: records with signals, no threshold."""
 
+from argparse import Namespace
+from typing import Any
+
 from stages import files
 from stages.assemble import INDEX_PATHS, read_answerer, scored
 from stages.params import load_systems
 from stages.records import Index
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write one records file for each system."""
-    paths = stage_paths(__doc__, *INDEX_PATHS, "questions", "records")
-    params = files.read_params(paths.params)
     systems, index = load_systems(params), files.read_json(paths.index, Index)
     answerer = read_answerer(params, paths, index, systems)
     questions = files.read_questions(paths.questions)
@@ -20,4 +21,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("score_dev", __doc__, (*INDEX_PATHS, "questions", "records"), main)

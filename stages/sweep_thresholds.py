@@ -1,23 +1,26 @@
 """Stage: development records meet their labels: every decision boundary, and the judged records for the dev figures."""
 
+from argparse import Namespace
+from typing import Any
+
 from stages import files
 from stages.assemble import verified_citations
-from stages.calibration.binding import Swept, dev_set_hash
 from stages.calibration.sweep import Row, cells, sweep
+from stages.calibration.threshold import Swept, dev_set_hash
 from stages.errors import BadInputError
 from stages.measures.evaluate import judge_all
 from stages.params import CalibrateParams, load_section, load_systems
 from stages.records import TOP_KINDS, Index, Scored
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
+
+PATHS = ("corpus", "index", "questions", "labels", "records", "sweep", "judged")
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records.
 
     Where each kind of best candidate has a threshold, each has a sweep of its own as well.
     """
-    paths = stage_paths(__doc__, "params", "corpus", "index", "questions", "labels", "records", "sweep", "judged")
-    params = files.read_params(paths.params)
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     labels = files.read_labels(paths.labels)
@@ -41,4 +44,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("sweep_thresholds", __doc__, PATHS, main)

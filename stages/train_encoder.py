@@ -3,7 +3,9 @@
 The texts of the index, which have no images, only say how rare a piece of a word is.
 """
 
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +18,13 @@ from stages.errors import BadInputError
 from stages.params import EncoderParams, IndexParams, load_section
 from stages.records import Index
 from stages.retrieval.lexical import entry_words
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
+
+PATHS = ("corpus", "index", "captions", "checkpoint", "curve")
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write checkpoint.npz and curve.csv."""
-    paths = stage_paths(__doc__, "params", "corpus", "index", "captions", "checkpoint", "curve")
-    params = files.read_params(paths.params)
     most = load_section(IndexParams, "index", params.get("index")).max_pixels
     captions = files.read_captions(paths.captions)
     if not captions:
@@ -38,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("train_encoder", __doc__, PATHS, main)

@@ -4,18 +4,19 @@ from argparse import Namespace
 from typing import Any
 
 from stages import files
-from stages.calibration.binding import Threshold
 from stages.calibration.ledger import Seen
+from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
+from stages.measures.ledger import looks
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems
 from stages.records import Index
-from stages.report.inputs import Queries, Report, Sheet, parse_sweep, seen_by
+from stages.report.inputs import Queries, Report, Sheet, on_holdout, parse_sweep
 from stages.report.page import render
-from stages.stage import run, stage_paths
+from stages.stage.run import run_stage
 
 PATHS = (
-    *("params", "dataset", "index", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
+    *("dataset", "index", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
     *("holdout", "ledger", "template", "report"),
 )
 
@@ -42,13 +43,13 @@ def read_sheet(paths: Namespace, system: str) -> Sheet:
     )
 
 
-def main() -> None:
+def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write the report, one self-contained HTML file; a ledger that is not there has no lines."""
-    paths = stage_paths(__doc__, *PATHS)
-    params = files.read_params(paths.params)
     card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
     index = files.read_json(paths.index, Index)
     sheets = tuple(read_sheet(paths, system) for system in load_systems(params))
+    metrics = files.read_json(paths.metrics, dict[str, Any])
+    seen = on_holdout(files.read_jsonl(paths.ledger, Seen, missing_ok=True), sheets[0].queries)
     report = Report(
         dataset=card.name,
         independent_draws=card.independent_draws,
@@ -56,13 +57,13 @@ def main() -> None:
         originals=len(index.originals),
         entries=len(index.entries),
         snapshot=index.snapshot,
-        seen_by=seen_by(files.read_jsonl(paths.ledger, Seen, missing_ok=True), sheets[0].queries),
+        seen_by=looks(seen, metrics.get("system"), len(sheets[0].judged), len(sheets[0].queries)),
         rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
-        encoder=files.read_json(paths.metrics, dict[str, Any]).get("encoder"),
+        encoder=metrics.get("encoder"),
         sheets=sheets,
     )
     files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))
 
 
 if __name__ == "__main__":
-    run(main)
+    run_stage("write_report", __doc__, PATHS, main)

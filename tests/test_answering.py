@@ -12,12 +12,12 @@ from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
 from stages.answering.context import build_context
 from stages.answering.units import units
-from stages.calibration.gate import decide
+from stages.calibration.gate import settle
 from stages.corpus.index import index_originals
 from stages.corpus.terms import all_terms, split_vocabulary, terms
 from stages.hashing import sha256
 from stages.params import ContextParams, IndexParams, RetrievalParams, SupportParams, load_section
-from stages.records import Candidate, Entry, Original, Question, Record
+from stages.records import Candidate, Entry, File, Question, Record
 from stages.retrieval.lexical import build_lexical, count_terms
 from stages.retrieval.library import Library
 
@@ -94,7 +94,7 @@ FILES = {
 
 
 def make_answerer(data: dict[str, bytes]) -> Answerer:
-    read = [(Original(path, sha256(one), len(one)), one) for path, one in sorted(data.items())]
+    read = [(File(path, sha256(one), len(one)), one) for path, one in sorted(data.items())]
     entries = index_originals(read, SECTIONS, load_section(IndexParams, "index", PARAMS["index"]))
     ids = tuple(entry.id for entry in entries)
     rows = {name: row for row, name in enumerate(ids)}
@@ -183,15 +183,15 @@ def test_an_original_that_changed_is_no_source() -> None:
     changed = replace(ANSWERER, read=lambda path: FILES[path] + b"\n")
     record = changed.answer(Question("q", "What is the weight of the Corvo 300?"), "lexical")
     assert (record.support, record.refusal, record.citations) == (False, "source_changed", ())
-    assert decide(record, 0.1).reason == decide(record, None).reason == "source_changed"
+    assert settle(record, 0.1).reason == settle(record, None).reason == "source_changed"
 
 
 def test_the_first_reason_counts() -> None:
     record = ask("smell of the Corvo 300")
-    assert decide(record, 1.0).reason == "below_threshold"
-    assert decide(record, record.signal).reason == "unknown_attribute"
-    assert decide(ask("weight of the Corvo 300"), None).reason == "below_threshold"
-    assert decide(ask("weight of the Corvo 300"), 1.0).status == "answered"
+    assert settle(record, 1.0).reason == "below_threshold"
+    assert settle(record, record.signal).reason == "unknown_attribute"
+    assert settle(ask("weight of the Corvo 300"), None).reason == "below_threshold"
+    assert settle(ask("weight of the Corvo 300"), 1.0).status == "answered"
 
 
 def test_the_pool_is_a_tenth_of_the_entries_and_the_reranker_keeps_it() -> None:

@@ -13,6 +13,10 @@ from typing import NamedTuple
 import pytest
 import yaml
 
+from stages.errors import LabelFirewallError
+from stages.hashing import sha256
+from stages.records import File
+from stages.stage.watch import Watch
 from tests.project import LEDGER, ROOT, SMALL, Project
 
 pytestmark = pytest.mark.pipeline
@@ -20,6 +24,7 @@ pytestmark = pytest.mark.pipeline
 DVC_YAML = yaml.safe_load((ROOT / "dvc.yaml").read_bytes())
 STAGES = tuple(DVC_YAML["stages"])
 ANSWERING = ("build_index", "score_dev", "answer_holdout")
+HANDED = ("params.yaml", "dvc.yaml")
 FORBIDDEN = (f"{SMALL}/evaluation-only", f"{SMALL}/training", "artifacts/judged")
 OPENED = re.compile(r'^\d+ +(?:open|openat|openat2|creat)\((?:AT_FDCWD, )?"([^"]+)", (.*)\) = \d+', re.MULTILINE)
 
@@ -65,7 +70,7 @@ def covered(path: str, declared: list[str]) -> bool:
 def test_a_stage_opens_only_what_it_declares(stage: str, finished: Project, audited: Callable[[str], Opened]) -> None:
     opened, declared = audited(stage), finished.stage(stage)
     ledger = {LEDGER} if stage == "evaluate_holdout" else set()
-    stray = {path for path in opened.read if not covered(path, [*declared.deps, "params.yaml"])}
+    stray = {path for path in opened.read if not covered(path, [*declared.deps, *declared.outs, *HANDED])}
     assert stray == ledger
     assert {path for path in opened.written if not covered(path, declared.outs)} == ledger
     assert opened.elsewhere <= {"tests/opened.py"}
@@ -82,7 +87,7 @@ def test_a_stage_declares_only_what_it_opens(stage: str, finished: Project, audi
 def test_a_stage_needs_only_the_params_it_declares(stage: str, damaged: Project) -> None:
     before = damaged.bytes_below(*damaged.stage(stage).outs)
     params = yaml.safe_load((damaged.root / "params.yaml").read_bytes())
-    declared = {name: params[name] for name in DVC_YAML["stages"][stage]["params"]}
+    declared = {name: params[name] for name in ["dataset", *DVC_YAML["stages"][stage]["params"]]}
     (damaged.root / "params.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
     damaged.run_stage(stage)
     assert damaged.bytes_below(*damaged.stage(stage).outs) == before
@@ -106,6 +111,84 @@ def test_compiled_code_opens_nothing_else(damaged: Project, audited: Callable[[s
     paths = [str(damaged.root / path) for path, flags in calls if "O_DIRECTORY" not in flags]
     found = {path for path in inside(damaged.root, paths) if not Path(path).name.startswith(".")}
     assert found == audited("build_index").read
+
+
+GUARDED = tuple(
+    f"{SMALL}/{name}"
+    for name in ("evaluation-only/dev.jsonl", "evaluation-only/holdout.jsonl", "training/captions.jsonl")
+)
+
+
+def spy(project: Project, path: str) -> None:
+    """Slip in code that opens a file while a stage runs."""
+    project.edit("stages/stage/run.py", "    main(handed, paths)\n", f"    open({path!r})\n    main(handed, paths)\n")
+
+
+def assert_closed(printed: str, path: str) -> None:
+    assert printed.startswith(f"LabelFirewallError: {path}: ") and "Traceback" not in printed
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_cannot_open_labels_that_it_does_not_list(stage: str, damaged: Project) -> None:
+    entry = json.dumps(DVC_YAML["stages"][stage]).replace("${dataset}", SMALL)
+    closed = [path for path in GUARDED if path not in entry]
+    assert len(closed) >= {"sweep_thresholds": 2, "train_encoder": 2, "evaluate_holdout": 1}.get(stage, 3)
+    before, source = damaged.bytes_below("artifacts"), (damaged.root / "stages/stage/run.py").read_bytes()
+    for path in closed:
+        spy(damaged, path)
+        assert_closed(damaged.run_stage(stage, status=1), path)
+        (damaged.root / "stages/stage/run.py").write_bytes(source)
+    assert damaged.bytes_below("artifacts") == before
+
+
+@pytest.mark.parametrize("stage", ["score_dev", "answer_holdout"])
+def test_what_answers_cannot_open_labels_even_where_it_lists_them(stage: str, damaged: Project) -> None:
+    labels = f"{SMALL}/evaluation-only/holdout.jsonl"
+    path = damaged.root / "dvc.yaml"
+    declared = yaml.safe_load(path.read_bytes())
+    declared["stages"][stage]["deps"].append(labels)
+    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    arguments = damaged.stage(stage).arguments
+    arguments[arguments.index("--questions") + 1] = labels
+    assert_closed(damaged.python(*arguments, status=1).stderr, labels)
+
+
+def test_ask_cannot_open_labels(damaged: Project) -> None:
+    code = f"import stages.cli as c; f = c.load_gate; c.load_gate = lambda *a: (open({GUARDED[0]!r}), f(*a)); "
+    done = damaged.python("-c", f"{code}c.main(['ask', 'small purple cross'])", status=1)
+    assert_closed(done.stderr, GUARDED[0])
+
+
+def test_no_other_name_leads_to_a_guarded_file(tmp_path: Path) -> None:
+    project, dataset = tmp_path / "training" / "project", tmp_path / "elsewhere"
+    for folder in (project / "data/evaluation-only", dataset / "training", project / "links"):
+        folder.mkdir(parents=True)
+    labels, captions = project / "data/evaluation-only/dev.jsonl", dataset / "training/captions.jsonl"
+    labels.write_bytes(b"{}")
+    captions.write_bytes(b"{}")
+    (project / "links/plain").symlink_to(labels)
+    (project / "links/folder").symlink_to(dataset / "training")
+    watch = Watch(project, "../../elsewhere", ["data/evaluation-only/allowed.jsonl", "queries.jsonl"], blind=False)
+    closed = (labels, project / "links/../data/evaluation-only/dev.jsonl", project / "links/plain", captions)
+    for path in (*closed, project / "links/folder/captions.jsonl", project / "data/evaluation-only/.dev.jsonl.tmp"):
+        for event in (("open", (str(path), "rb", 0)), ("open", (os.fsencode(path), None, os.O_RDONLY))):
+            with pytest.raises(LabelFirewallError):
+                watch(*event)
+        for event_name in ("os.rename", "os.link"):
+            with pytest.raises(LabelFirewallError):
+                watch(event_name, (path, project / "copy", -1, -1))
+    own = {"data/evaluation-only/allowed.jsonl", "data/evaluation-only/.allowed.jsonl.x", "queries.jsonl"}
+    for name in own:
+        (project / name).write_bytes(b"first")
+    for opened in (*own, sys.prefix, "../other"):
+        watch("open", (project / opened, "r", 0))
+    (project / "queries.jsonl").write_bytes(b"later")
+    watch("open", (project / "queries.jsonl", "r", 0))
+    assert watch.read == {name: File(name, sha256(b"first"), 5) for name in own}
+    with pytest.raises(LabelFirewallError, match=r"other\.json: dvc\.yaml does not list it"):
+        watch("open", (project / "other.json", "r", 0))
+    with pytest.raises(LabelFirewallError, match="starts no other process"):
+        watch("subprocess.Popen", ("true", [], None, None))
 
 
 def test_no_stage_is_frozen() -> None:

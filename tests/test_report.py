@@ -16,16 +16,17 @@ from xml.etree import ElementTree
 import pytest
 
 from stages import files
-from stages.calibration.binding import Binding, DevFigures, Threshold
-from stages.calibration.gate import decide
-from stages.calibration.ledger import Seen, holdout_hash
+from stages.calibration.gate import settle
+from stages.calibration.ledger import Result, Seen, holdout_hash
 from stages.calibration.sweep import Row, cells, choose, sweep
+from stages.calibration.threshold import Binding, DevFigures, Threshold
 from stages.errors import BadInputError
 from stages.measures.context import ContextCounts
 from stages.measures.evaluate import Judged, aggregate, outcome
-from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, Index, Label, Original, Question, Span
+from stages.measures.ledger import Look, looks
+from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, File, Index, Label, Question, Span
 from stages.report.frame import LEFT, RIGHT, signal_scale
-from stages.report.inputs import Boundary, Queries, Query, Report, Sheet, parse_sweep, seen_by
+from stages.report.inputs import Boundary, Queries, Query, Report, Sheet, on_holdout, parse_sweep
 from stages.report.page import flags, render
 from stages.report.reasons import ANSWERABLE, ANSWERED, COLUMNS, Cell, reason_table
 from stages.report.score_plot import Point, levels, score_plot
@@ -77,7 +78,7 @@ def make_queries(signals: Iterable[float | None], threshold: float | None, prefi
             )
         draft = make_query(name, signal=signal, support=number % 7 != 6, label=label)
         draft = replace(draft, refusal=None if draft.support else "field_not_given")
-        decision = decide(draft, threshold)
+        decision = settle(draft, threshold)
         correct = outcome(make_judged(draft), decision).correct
         queries.append(replace(draft, status=decision.status, reason=decision.reason, correct=correct))
     return tuple(queries)
@@ -91,13 +92,13 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
     best = choose(rows)
     queries = make_queries(signals, best.threshold, "h")
     figures = DevFigures(best.tp, best.fp, best.fn, best.tn, float(best.weighted_error), 0.5, 8, 4)
-    binding = Binding(None, None, None, "s" * 64, "i", "d", "r", "c")
+    binding = Binding(None, None, None, "s" * 64, "i", None, "d", "r", "c")
     judged = [make_judged(query) for query in queries]
     sheet = Sheet(
         system=system,
         threshold=Threshold(system, best.threshold, None, best.refuse_all, 2.0, "rule", binding, figures, "seal"),
-        dev=aggregate(dev, [decide(one, best.threshold) for one in dev], WEIGHT),
-        holdout=aggregate(judged, [decide(one, best.threshold) for one in judged], WEIGHT),
+        dev=aggregate(dev, [settle(one, best.threshold) for one in dev], WEIGHT),
+        holdout=aggregate(judged, [settle(one, best.threshold) for one in judged], WEIGHT),
         boundaries=tuple(Boundary(*(None if v is None else float(v) for v in (row[0], *row[6:]))) for row in rows),
         judged=tuple(dev),
         queries=queries,
@@ -105,10 +106,17 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
     return replace(sheet, **changes)
 
 
+def make_looks(*systems: str) -> tuple[Look, ...]:
+    """One look of each, over 10 development and 20 holdout questions; the last is the current one."""
+    found = [Seen("h", "c", system, {"lexical": Result(2.0, 9.0)}) for system in systems]
+    return looks(found, systems[-1] if systems else None, 10, 20)
+
+
 def make_report(*sheets: Sheet, **changes: Any) -> Report:
     report = Report(
-        "small", False, "document", 24, 243, "abcdef012345" + "9" * 52, 1, True, None, sheets or (make_sheet(),)
-    )
+        "small", False, "document", 24, 243, "abcdef012345" + "9" * 52, make_looks("a" * 64), True, None,
+        sheets or (make_sheet(),),
+    )  # fmt: skip
     return replace(report, **changes)
 
 
@@ -142,14 +150,14 @@ def test_the_page_stands_alone_and_is_well_formed() -> None:
 def test_the_order_of_the_sections() -> None:
     headings = re.findall(r"<h[12]>(.*?)</h[12]>", render(TEMPLATE, make_report()))
     assert headings == [
-        "Frostline: small", "Systems", "Contract", "Answers and refusals", "Retrieval", "Gate, support, decision",
-        "Context and citations", "Sweep and signals", "Every wrong holdout decision",
+        "Frostline: small", "Systems", "Who has seen this holdout", "Contract", "Answers and refusals", "Retrieval",
+        "Gate, support, decision", "Context and citations", "Sweep and signals", "Every wrong holdout decision",
     ]  # fmt: skip
 
 
 def test_the_verdict_names_what_matters() -> None:
     sheet = make_sheet()
-    text = text_of(render(TEMPLATE, make_report(sheet, seen_by=3)))
+    text = text_of(render(TEMPLATE, make_report(sheet, seen_by=make_looks(*"abc"))))
     contract, gate = sheet.holdout["contract"], sheet.holdout["gate"]
     assert "24 originals, 243 entries, snapshot abcdef012345 lexical" in text
     assert f"answers at a signal of {figure(sheet.threshold.threshold)} or more (fp_weight 2)." in text
@@ -160,6 +168,20 @@ def test_the_verdict_names_what_matters() -> None:
     assert f"{gate['weighted_error']} over 12 holdout questions." in text
     assert "seen by 3 distinct systems." in text
     assert "seen by 1 distinct system." in text_of(render(TEMPLATE, make_report(sheet)))
+
+
+def test_who_has_seen_the_holdout_is_listed_in_errors_per_question() -> None:
+    one, two = make_looks("a" * 64, "b" * 64)
+    other = replace(one, system="c" * 64, gaps={"former": one.gaps["lexical"]})
+    text = text_of(render(TEMPLATE, make_report(seen_by=(one, other, two))))
+    assert "3 distinct systems have seen this holdout, in an order" in text
+    assert "dev over the 12 questions that it has today, the holdout over its 12;" in text
+    assert "lexical former system dev holdout difference dev holdout difference" in text
+    row = "0.200 2/10 0.450 9/20 +0.250"
+    absent = "did not run"
+    assert f"{'a' * 12} {row} {absent} {'c' * 12} {absent} {row} {'b' * 12} current {row} {absent} Contract" in text
+    assert "a" * 13 not in text
+    assert "no line on the holdout" in text_of(render(TEMPLATE, make_report(seen_by=())))
 
 
 def test_every_rate_comes_with_its_counts() -> None:
@@ -265,7 +287,7 @@ def test_reasons_count_every_question_once() -> None:
         assert sum(row[place].questions for row in table.values()) == asked.count(kind)
     fitting = sum(cell.questions for row in table.values() for cell in row if cell.fits)
     judged = [make_judged(query) for query in queries]
-    found = aggregate(judged, [decide(one, 0.5) for one in judged], WEIGHT)["answers"]["reasons"]
+    found = aggregate(judged, [settle(one, 0.5) for one in judged], WEIGHT)["answers"]["reasons"]
     assert fitting == found["reason_fits"]
     assert table["field_not_given"][COLUMNS.index("hard_negative")].fits
     assert table["below_threshold"] == [Cell(cell.questions, False) for cell in table["below_threshold"]]
@@ -388,9 +410,8 @@ def test_only_lines_about_this_holdout_count() -> None:
     queries = make_queries([0.1, 0.5, 0.9], 0.5, "h")
     this = holdout_hash([Question(one.id, one.text) for one in queries], [one.label for one in queries])
     lines = [Seen(this, "c", "one", {}), Seen(this, "c", "two", {}), Seen("other", "c", "three", {})]
-    assert seen_by(lines, queries) == 2
-    assert seen_by(lines, queries[1:]) == 0
-    assert seen_by([], queries) == 0
+    assert on_holdout(lines, queries) == lines[:2]
+    assert on_holdout(lines, queries[1:]) == []
 
 
 def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
@@ -407,13 +428,15 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     )
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
+    paths["chain"] = folder / "chain"
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = (
-        "systems: [lexical]\nretrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5, rrf_k: 60}\n"
+        "dataset: data/course\nsystems: [lexical]\n"
+        "retrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5, rrf_k: 60}\n"
     )
     files.write_bytes(paths["params"], params.encode())
     files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
-    files.write_rows(paths["index"], Index("s" * 64, "l", (Original("docs/a.md", "a", 1),), ()))
+    files.write_rows(paths["index"], Index("s" * 64, "l", (File("docs/a.md", "a", 1),), ()))
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})
     rows = sweep([one.signal for one in sheet.judged], [one.answerable for one in sheet.judged], WEIGHT)
@@ -439,7 +462,7 @@ def test_the_stage_writes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     first = paths["report"].read_bytes()
     assert "seen by 0 distinct systems." in text_of(first.decode()), "no ledger, no lines"
-    assert first.decode() == render(TEMPLATE, make_report(sheet, originals=1, entries=0, snapshot="s" * 64, seen_by=0))
+    assert first.decode() == render(TEMPLATE, make_report(sheet, originals=1, entries=0, snapshot="s" * 64, seen_by=()))
     assert run_stage(paths, "2").returncode == 0
     assert paths["report"].read_bytes() == first
 

@@ -38,7 +38,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     corpus, index, lexical = folder / "corpus", folder / "index.json", folder / "lexical.npz"
     shutil.copytree(CASES / "markdown/eips", corpus / "docs")
     shutil.copytree(CASES / "emoji/images", corpus / "images")
-    arguments = {"params": ROOT / "params.yaml", "corpus": corpus, "index": index}
+    arguments = {"params": ROOT / "params.yaml", "corpus": corpus, "index": index, "chain": folder}
     flags = [str(part) for name, path in {**arguments, "lexical": lexical}.items() for part in (f"--{name}", path)]
     subprocess.run([sys.executable, "-m", "stages.build_index", *flags], cwd=ROOT, check=True)
     read = read_json(index, Index)

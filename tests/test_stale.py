@@ -3,15 +3,16 @@
 import json
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
 
-from stages.calibration.binding import Threshold, sealed
+from stages.calibration.threshold import Threshold, sealed
 from stages.files import read_json, write_json
-from tests.project import LEDGER, SMALL, Project
+from tests.project import LEDGER, ROOT, SMALL, Project
 
 pytestmark = pytest.mark.pipeline
 
@@ -78,61 +79,127 @@ def froze_with_weight_5(project: Project) -> None:
     param("calibrate", "fp_weight", 2)(project)
 
 
+def froze_on_another_branch(project: Project) -> None:
+    """Bring the thresholds of a branch with another reranked depth, and nothing else of it."""
+    project.git("checkout", "--quiet", "-b", "other")
+    param("retrieval", "top_k", 3)(project)
+    for stage in ("score_dev", "sweep_thresholds", "freeze_threshold"):
+        project.run_stage(stage)
+    project.git("commit", "--quiet", "--all", "--message=other")
+    project.git("checkout", "--quiet", "main")
+    project.git("checkout", "--quiet", "other", "--", "artifacts/threshold")
+
+
+def write(path: str, data: bytes) -> Damage:
+    return lambda project: (project.root / path).write_bytes(data)
+
+
+def rename(old: str, new: str) -> Damage:
+    return lambda project: (project.root / old).rename(project.root / new)
+
+
+def copied_from(system: str) -> Damage:
+    return lambda project: shutil.copyfile(
+        project.root / f"artifacts/threshold/{system}.json", project.root / THRESHOLD
+    )
+
+
 DEV_LABELS, DEV_SET = f"{SMALL}/evaluation-only/dev.jsonl", "binding.dev_set"
+CATALOGUE, EMBEDDING = f"{CORPUS}/docs/catalogue.md", "artifacts/vectors/vectors.json"
+OF_ANOTHER_DATASET = write(THRESHOLD, (ROOT / THRESHOLD).read_bytes())
 STALE: dict[str, tuple[Damage, str]] = {
-    "document edited": (append(f"{CORPUS}/docs/catalogue.md", b"\n"), "binding.snapshot"),
-    "document removed": (remove(f"{CORPUS}/docs/catalogue.md"), "binding.snapshot"),
-    "image edited": (append(f"{CORPUS}/images/0001.png", b"\n"), "binding.snapshot"),
-    "index edited": (append("artifacts/index/index.json", b"\n"), "binding.index"),
-    "retrieval param": (param("retrieval", "bm25_b", 0.123), "binding.scoring"),
-    "index param": (param("index", "chunk_tokens", 123), "binding.scoring"),
-    "source that scores": (append("stages/answering/signal.py", b"\n"), "binding.scoring"),
-    "vocabulary": (append("stages/corpus/vocabulary.yaml", b"\n"), "binding.scoring"),
-    "weight": (param("calibrate", "fp_weight", 2.1), "fp_weight"),
-    "threshold edited": (frozen(threshold=0.1), "seal"),
-    "refuse all edited": (frozen(threshold=None, refuse_all=True), "seal"),
-    "weight edited, resealed": (resealed(fp_weight=1.0), "fp_weight"),
-    "system edited, resealed": (resealed(system="neural"), "system"),
-    "rule edited, resealed": (resealed(rule="least fp"), "rule"),
-    "dev records": (append(RECORDS, b"\n"), "binding.dev_records"),
-    "threshold of another weight": (froze_with_weight_5, "fp_weight"),
+    "document edited": (append(CATALOGUE, b"\n"), "lexical binding.snapshot"),
+    "document removed": (remove(CATALOGUE), "lexical binding.snapshot"),
+    "document added": (write(f"{CORPUS}/docs/new.md", b"# New\n"), "lexical binding.snapshot"),
+    "document renamed": (rename(CATALOGUE, f"{CORPUS}/docs/list.md"), "lexical binding.snapshot"),
+    "image edited": (append(f"{CORPUS}/images/0001.png", b"\n"), "neural binding.snapshot"),
+    "index edited": (append("artifacts/index/index.json", b"\n"), "lexical binding.index"),
+    "checkpoint": (append("artifacts/encoder/checkpoint.npz", b"\n"), "neural binding.checkpoint"),
+    "dimension of the vectors": (
+        replace(EMBEDDING, '"dimension": 512', '"dimension": 511'),
+        "hybrid binding.dimension",
+    ),
+    "encoder's name": (replace(EMBEDDING, '"caption-encoder"', '"clip"'), "neural binding.model"),
+    "dimension param": (param("encoder", "dimension", 256), "neural binding.scoring"),
+    "retrieval param": (param("retrieval", "bm25_b", 0.123), "lexical binding.scoring"),
+    "chunking param": (param("index", "chunk_tokens", 123), "lexical binding.scoring"),
+    "neighbours param": (param("neighbours", "ef_search", 401), "hybrid binding.scoring"),
+    "source that scores": (append("stages/answering/signal.py", b"\n"), "lexical binding.scoring"),
+    "vocabulary": (append("stages/corpus/vocabulary.yaml", b"\n"), "lexical binding.scoring"),
+    "weight": (param("calibrate", "fp_weight", 2.1), "lexical fp_weight"),
+    "threshold edited": (frozen(threshold=0.1), "lexical seal"),
+    "refuse all edited": (frozen(threshold=None, refuse_all=True), "lexical seal"),
+    "weight edited, resealed": (resealed(fp_weight=1.0), "lexical fp_weight"),
+    "rule edited, resealed": (resealed(rule="least fp"), "lexical rule"),
+    "dev records": (append(RECORDS, b"\n"), "lexical binding.dev_records"),
+    "threshold of another weight": (froze_with_weight_5, "lexical fp_weight"),
+    "threshold of another system": (copied_from("neural"), "lexical system"),
+    "threshold of another branch": (froze_on_another_branch, "hybrid binding.scoring"),
+    "threshold of another dataset": (OF_ANOTHER_DATASET, "lexical binding.snapshot"),
 }
-STALE_IN_ONE: dict[str, tuple[str, Damage, str]] = {
-    "dev set": (ANSWER, replace("artifacts/sweep/lexical.json", '"dev_set": "', '"dev_set": "0'), DEV_SET),
-    "dev label": (EVALUATE, replace(DEV_LABELS, '"d33", "category": "refusal"', '"d33", "category": "field"'), DEV_SET),
-    "dev question": (EVALUATE, append(f"{SMALL}/queries/dev.jsonl", b"\n"), DEV_SET),
-    "threshold edited, resealed": (EVALUATE, resealed(threshold=0.1), "threshold"),
-    "refuse all, resealed": (EVALUATE, resealed(threshold=None, refuse_all=True), "refuse_all"),
-    "holdout question": (EVALUATE, append(f"{SMALL}/queries/holdout.jsonl", b"\n"), "answers.questions"),
+STALE_FOR_LABELS: dict[str, tuple[Damage, str]] = {
+    "dev label": (replace(DEV_LABELS, '"d33", "category": "refusal"', '"d33", "category": "field"'), DEV_SET),
+    "dev question": (append(f"{SMALL}/queries/dev.jsonl", b"\n"), DEV_SET),
+    "threshold edited, resealed": (resealed(threshold=0.1), "threshold"),
+    "refuse all, resealed": (resealed(threshold=None, refuse_all=True), "refuse_all"),
+    "holdout question": (append(f"{SMALL}/queries/holdout.jsonl", b"\n"), "answers.questions"),
 }
 
 
-def assert_stale(project: Project, stage: str, field: str) -> str:
-    """The stage refuses: status 3, field with frozen and found value, a command, no traceback. Returns the command."""
-    before = project.bytes_below("artifacts/holdout", "artifacts/metrics.json", LEDGER)
-    printed = project.run_stage(stage, status=3)
-    assert printed.startswith("StaleThresholdError: lexical: ") and "Traceback" not in printed
-    line = re.search(rf"^  {re.escape(field)}: frozen (.+), found (.+)$", printed, re.MULTILINE)
+def assert_told(printed: str, system: str, field: str) -> str:
+    """Field with frozen and found value under the system's name, a command, no traceback. Returns the command."""
+    assert printed.startswith("StaleThresholdError: ") and "Traceback" not in printed
+    told = re.search(rf"{system}: what is frozen does not belong here; (.+):\n((?:  .+\n)+)", printed)
+    assert told, printed
+    line = re.search(rf"^  {re.escape(field)}: frozen (.+), found (.+)$", told[2], re.MULTILINE)
     assert line and line[1] != line[2], printed
-    assert project.bytes_below("artifacts/holdout", "artifacts/metrics.json", LEDGER) == before
-    remedy = REMEDY.search(printed)
+    remedy = REMEDY.search(told[1])
     assert remedy, printed
     return remedy[1]
 
 
-@pytest.mark.parametrize("stage", [ANSWER, EVALUATE])
+def assert_stale(project: Project, stage: str, field: str, system: str = "lexical") -> str:
+    """The stage refuses with status 3 and leaves everything as it was. Returns the command that mends it."""
+    before = project.bytes_below("artifacts/holdout", "artifacts/metrics.json", LEDGER)
+    printed = project.run_stage(stage, status=3)
+    assert project.bytes_below("artifacts/holdout", "artifacts/metrics.json", LEDGER) == before
+    return assert_told(printed, system, field)
+
+
+def verify(project: Project, status: int) -> str:
+    return project.python("-m", "stages.cli", "verify", status=status).stderr
+
+
 @pytest.mark.parametrize("name", STALE)
-def test_both_stages_refuse(name: str, stage: str, damaged: Project) -> None:
-    damage, field = STALE[name]
+def test_every_user_of_a_threshold_refuses(name: str, damaged: Project) -> None:
+    damage, told = STALE[name]
+    system, field = told.split()
     damage(damaged)
-    assert_stale(damaged, stage, field)
+    assert_stale(damaged, ANSWER, field, system)
+    assert_stale(damaged, EVALUATE, field, system)
+    assert_told(verify(damaged, status=3), system, field)
+    stderr = damaged.python("-m", "stages.cli", "ask", "small purple cross", "--system", system, status=3).stderr
+    assert f"  {field}: frozen " in stderr
 
 
-@pytest.mark.parametrize("name", STALE_IN_ONE)
-def test_one_stage_refuses(name: str, damaged: Project) -> None:
-    stage, damage, field = STALE_IN_ONE[name]
+@pytest.mark.parametrize("name", STALE_FOR_LABELS)
+def test_whoever_may_open_labels_refuses(name: str, damaged: Project) -> None:
+    damage, field = STALE_FOR_LABELS[name]
     damage(damaged)
-    assert_stale(damaged, stage, field)
+    assert_stale(damaged, EVALUATE, field)
+    assert_told(verify(damaged, status=3), "lexical", field)
+
+
+def test_the_development_set_that_was_swept_is_compared_without_its_labels(damaged: Project) -> None:
+    replace("artifacts/sweep/lexical.json", '"dev_set": "', '"dev_set": "0')(damaged)
+    assert_stale(damaged, ANSWER, DEV_SET)
+
+
+@pytest.mark.parametrize("name", ["document edited", "weight", "threshold edited"])
+def test_a_stage_refuses_under_dvc(name: str, damaged: Project) -> None:
+    damage, told = STALE[name]
+    damage(damaged)
+    assert_told(damaged.dvc("repro", "-s", ANSWER, status=255).stderr, *told.split())
 
 
 def test_every_mismatch_is_listed(damaged: Project) -> None:
@@ -140,11 +207,9 @@ def test_every_mismatch_is_listed(damaged: Project) -> None:
     append(RECORDS, b"\n")(damaged)
     param("calibrate", "fp_weight", 9)(damaged)
     printed = damaged.run_stage(ANSWER, status=3)
-    assert re.findall(r"^  (\S+): frozen", printed, re.MULTILINE) == [
-        "fp_weight",
-        "binding.snapshot",
-        "binding.dev_records",
-    ]
+    everywhere = ["fp_weight", "binding.snapshot"]
+    found = re.findall(r"^  (\S+): frozen", printed, re.MULTILINE)
+    assert found == [*everywhere, "binding.dev_records", *everywhere, *everywhere]
 
 
 def test_figures_edited_and_resealed_are_refused(damaged: Project) -> None:
@@ -168,12 +233,6 @@ def test_answers_of_another_threshold_are_refused(damaged: Project) -> None:
     seal = read_json(damaged.root / THRESHOLD, Threshold).seal
     damaged.edit(answers, seal, "0" * 64)
     assert_stale(damaged, EVALUATE, "answers.threshold")
-
-
-def test_ask_refuses_a_stale_threshold(damaged: Project) -> None:
-    append(f"{CORPUS}/images/0001.png", b"\n")(damaged)
-    printed = damaged.python("-m", "stages.cli", "ask", "small purple cross", status=3).stderr
-    assert "binding.snapshot: frozen" in printed and REMEDY.search(printed)
 
 
 @pytest.mark.parametrize("written", ["2.0", "2.00"])

@@ -1,165 +1,20 @@
-"""The frozen threshold: one row of a sweep, bound to exactly what it was measured on, and sealed.
+"""Whether a frozen threshold, and answers made with it, belong to what they meet. The one place that says so."""
 
-A threshold is a number about one system, index, development set and weight. Anywhere else it is an accident. So it
-carries the hashes of all of them, and whoever uses it compares them with what is there now.
-"""
-
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import zip_longest
 from typing import Any
 
-from stages.calibration.bykind import ANY, thresholds
-from stages.calibration.gate import decide
+from stages.calibration.bykind import single, thresholds
+from stages.calibration.gate import Gate
 from stages.calibration.sweep import Row
+from stages.calibration.threshold import RULE, Threshold, dev_figures, seal_of
 from stages.errors import StaleThresholdError
-from stages.hashing import hash_of, sha256
 from stages.params import CalibrateParams
-from stages.records import Answered, Scored, TopKind
+from stages.records import Answered, Scored
 
-RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
-_LEXICAL = ("stages/corpus", "stages/retrieval", "stages/answering", "stages/assemble.py", "stages/records.py")
-_NEURAL = (*_LEXICAL, "stages/encoder")
-SCORING_SOURCES: Mapping[str, tuple[str, ...]] = {"lexical": _LEXICAL, "neural": _NEURAL, "hybrid": _NEURAL}
-SCORING_PARAMS: Mapping[str, tuple[str, ...]] = {
-    "lexical": ("index", "retrieval"),
-    "neural": ("index", "encoder", "neighbours", "retrieval"),
-    "hybrid": ("index", "encoder", "neighbours", "retrieval"),
-}
 REMEDY = "dvc repro -f --no-run-cache freeze_threshold"
 ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """What a sweep was made of, without a label: `dev_set` hashes texts and labels, `dev_records` the records file."""
-
-    system: str
-    dev_set: str
-    dev_records: str
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """What a threshold was measured on: sha256 hashes, None where the system has no such part.
-
-    model, checkpoint, dimension  the encoder; None, None, None for a system without one.
-    snapshot     all originals, as (path, sha256).
-    index        index.json.
-    dev_set      development texts and labels.
-    dev_records  the records that were swept.
-    scoring      the params and sources that make the signal.
-    """
-
-    model: str | None
-    checkpoint: str | None
-    dimension: int | None
-    snapshot: str
-    index: str
-    dev_set: str
-    dev_records: str
-    scoring: str
-
-
-@dataclass(frozen=True, slots=True)
-class DevFigures:
-    """How the threshold does on the development set, gate alone."""
-
-    tp: int
-    fp: int
-    fn: int
-    tn: int
-    weighted_error: float
-    answer_f1: float | None
-    n_answerable: int
-    n_unanswerable: int
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """The sealed record. `seal` is the sha256 of the canonical JSON of everything else.
-
-    by_kind: one threshold for each kind of best candidate, None to refuse all of it; `threshold` is then None.
-    """
-
-    system: str
-    threshold: float | None
-    by_kind: dict[TopKind, float | None] | None
-    refuse_all: bool
-    fp_weight: float
-    rule: str
-    binding: Binding
-    dev: DevFigures
-    seal: str
-
-
-def scoring_hash(sources: Mapping[str, str], params: Mapping[str, Any]) -> str:
-    """Hash of what makes a signal: sha256 of every source by its path, and the params."""
-    return hash_of({"sources": sources, "params": params})
-
-
-def dev_set_hash(questions: bytes, labels: bytes) -> str:
-    """Hash of the development texts and labels, as the bytes of their files."""
-    return hash_of({"questions": sha256(questions), "labels": sha256(labels)})
-
-
-def seal_of(threshold: Threshold) -> str:
-    """Sha256 over the canonical JSON of all fields but the seal."""
-    return hash_of({key: value for key, value in asdict(threshold).items() if key != "seal"})
-
-
-def bar(threshold: Threshold, top: TopKind | None) -> float | None:
-    """The threshold that a record meets, by the kind of its best candidate; None accepts nothing."""
-    if threshold.by_kind is None:
-        return threshold.threshold
-    return None if top is None else threshold.by_kind[top]
-
-
-def freeze(scored: Scored, rows: Mapping[str, Row], dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
-    """Bind the best rows over `scored` (`best_rows`) and seal them. dev_records: sha256 of the file that held it."""
-    binding = Binding(
-        model=scored.model,
-        checkpoint=scored.checkpoint,
-        dimension=scored.dimension,
-        snapshot=scored.snapshot,
-        index=scored.index,
-        dev_set=dev_set,
-        dev_records=dev_records,
-        scoring=scored.scoring,
-    )
-    return sealed(
-        Threshold(
-            system=scored.system,
-            threshold=rows[ANY].threshold if ANY in rows else None,
-            by_kind=thresholds(rows),
-            refuse_all=all(row.refuse_all for row in rows.values()),
-            fp_weight=float(fp_weight),
-            rule=RULE,
-            binding=binding,
-            dev=_figures(rows.values()),
-            seal="",
-        )
-    )
-
-
-def _figures(rows: Collection[Row]) -> DevFigures:
-    tp, fp, fn, tn = (sum(counts) for counts in zip(*((row.tp, row.fp, row.fn, row.tn) for row in rows), strict=True))
-    return DevFigures(
-        tp=tp,
-        fp=fp,
-        fn=fn,
-        tn=tn,
-        weighted_error=float(sum(row.weighted_error for row in rows)),
-        answer_f1=float(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fp + fn else None,
-        n_answerable=tp + fn,
-        n_unanswerable=fp + tn,
-    )
-
-
-def sealed(threshold: Threshold) -> Threshold:
-    """The same threshold with the seal that its content calls for."""
-    return replace(threshold, seal=seal_of(threshold))
 
 
 def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParams, found: Mapping[str, Any]) -> None:
@@ -180,15 +35,19 @@ def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParam
     _refuse(system, pairs)
 
 
+def check_questions(threshold: Threshold, scored: Scored, questions: str) -> None:
+    """Compare the questions that the bound records answer with the development questions; by their files' hashes."""
+    _refuse(threshold.system, {"dev_records.questions": (scored.questions, questions)})
+
+
 def check_derived(threshold: Threshold, rows: Mapping[str, Row]) -> None:
     """Compare a frozen threshold with the best rows that its bound records and labels give when swept again."""
-    single = rows[ANY].threshold if ANY in rows else None
     pairs: dict[str, tuple[object, object]] = {
-        "threshold": (threshold.threshold, single),
+        "threshold": (threshold.threshold, single(rows)),
         "by_kind": (threshold.by_kind, thresholds(rows)),
         "refuse_all": (threshold.refuse_all, all(row.refuse_all for row in rows.values())),
     }
-    frozen, derived = asdict(threshold.dev), asdict(_figures(rows.values()))
+    frozen, derived = asdict(threshold.dev), asdict(dev_figures(rows.values()))
     _refuse(threshold.system, pairs | {f"dev.{name}": (frozen[name], derived[name]) for name in frozen})
 
 
@@ -208,7 +67,8 @@ def check_answers(answered: Answered, threshold: Threshold, found: Mapping[str, 
         "answers.questions": (made.questions, found["questions"]),
         "answers.params_and_sources": (answered.system, found["system"]),
     }
-    decided = [decide(record, bar(threshold, record.top)) for record in made.records]
+    gate = Gate(threshold)
+    decided = [gate.settle(record) for record in made.records]
     met = zip_longest(made.records, answered.decisions, decided)
     pairs |= {f"answers.{one.id if one else 'more'}": (was, now) for one, was, now in met if was != now}
     _refuse(threshold.system, pairs, ANSWER_REMEDY)

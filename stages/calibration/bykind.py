@@ -6,12 +6,13 @@ one number cannot be right for both. The kind of the best candidate is known bef
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from stages.calibration.sweep import Row, optimal
 from stages.records import TOP_KINDS, TopKind
 
 ANY = "any"
+Part: TypeAlias = tuple[list[float | None], list[bool]]
 
 
 class Signalled(Protocol):
@@ -34,14 +35,25 @@ def best_rows(
     Weighted errors of the kinds add up, so that the best of each gives the best of all. A record without a candidate
     counts as text: no threshold accepts it.
     """
+    parts = split_by_kind(records, answerable, by_kind)
+    return {kind: optimal(signals, known, fp_weight) for kind, (signals, known) in parts.items()}
+
+
+def split_by_kind(records: Sequence[Signalled], answerable: Sequence[bool], by_kind: bool) -> dict[str, Part]:
+    """Signals and labels of all records (key `any`), or of those of each kind, in the records' order."""
     if not by_kind:
-        return {ANY: optimal([one.signal for one in records], answerable, fp_weight)}
-    rows: dict[str, Row] = {}
-    for kind in TOP_KINDS:
-        pairs = zip(records, answerable, strict=True)
-        part = [(one.signal, known) for one, known in pairs if (one.top or "text") == kind]
-        rows[kind] = optimal([signal for signal, _ in part], [known for _, known in part], fp_weight)
-    return rows
+        return {ANY: ([one.signal for one in records], list(answerable))}
+    parts: dict[str, Part] = {kind: ([], []) for kind in TOP_KINDS}
+    for one, known in zip(records, answerable, strict=True):
+        signals, labels = parts[one.top or "text"]
+        signals.append(one.signal)
+        labels.append(known)
+    return parts
+
+
+def single(rows: Mapping[str, Row]) -> float | None:
+    """The threshold over all records, None for "refuse all"; None too for a system with one a kind."""
+    return rows[ANY].threshold if ANY in rows else None
 
 
 def thresholds(rows: Mapping[str, Row]) -> dict[TopKind, float | None] | None:

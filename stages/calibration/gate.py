@@ -1,14 +1,20 @@
 """The gate: whether a signal is good enough to answer on, and what becomes of a record then."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
-from stages.records import Decision
+from stages.calibration.threshold import Threshold
+from stages.records import Decision, TopKind
 
 UNUSABLE = ("no_candidate", "source_changed")
 
 
 class Undecided(Protocol):
     """What a decision needs of a record, judged or not."""
+
+    @property
+    def top(self) -> TopKind | None:
+        """See `Record`."""
 
     @property
     def signal(self) -> float | None:
@@ -31,10 +37,41 @@ def accepts(signal: float | None, threshold: float | None) -> bool:
     return signal is not None and threshold is not None and signal >= threshold
 
 
-def decide(record: Undecided, threshold: float | None) -> Decision:
+def settle(record: Undecided, threshold: float | None) -> Decision:
     """Answer when gate and support both hold; otherwise refuse with the first reason in the order of REASONS."""
     gate = accepts(record.signal, threshold)
     if gate and record.support:
         return Decision(threshold, gate, "answered", None)
     reason = record.refusal if gate or record.refusal in UNUSABLE else "below_threshold"
     return Decision(threshold, gate, "refused", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A frozen threshold, ready to decide. `stages.verify.load_gate` loads it and verifies it first.
+
+    In a service of your own, beside a folder that holds params.yaml, dvc.yaml, stages/, the corpus and the artifacts
+    (labels and captions may be missing):
+
+        from stages.verify import load_gate
+
+        gate = load_gate("path/to/project", "lexical")  # StaleThresholdError when anything changed since it was frozen
+        signal = 0.9  # of your best candidate, made the way that the development signals were made
+        print("answer" if gate.decide(signal) else "I don't know")
+    """
+
+    frozen: Threshold
+
+    def decide(self, signal: float | None, top: TopKind = "text") -> bool:
+        """True when the system may answer. None is no candidate; `top` says what the best candidate is."""
+        return accepts(signal, self.bar(top))
+
+    def bar(self, top: TopKind | None) -> float | None:
+        """The threshold that a signal meets, by the kind of its best candidate; None accepts nothing."""
+        if self.frozen.by_kind is None:
+            return self.frozen.threshold
+        return None if top is None else self.frozen.by_kind[top]
+
+    def settle(self, record: Undecided) -> Decision:
+        """The decision on a record."""
+        return settle(record, self.bar(record.top))

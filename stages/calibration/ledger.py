@@ -14,9 +14,10 @@ from stages.records import Label, Question
 
 SYSTEM_PARAMS = ("systems", "index", "encoder", "neighbours", "retrieval", "context", "support")
 SYSTEM_SOURCES = (
-    *("stages/corpus", "stages/encoder", "stages/retrieval", "stages/answering", "stages/calibration"),
-    *("stages/assemble.py", "stages/records.py"),
+    *("stages/corpus", "stages/encoder", "stages/retrieval", "stages/answering", "stages/calibration/gate.py"),
+    *("stages/assemble.py", "stages/files.py", "stages/hashing.py", "stages/params.py", "stages/records.py"),
 )
+"""What answers. The rest of calibration decides nothing but thresholds, and their seals are hashed beside these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +49,38 @@ def system_hash(seals: Mapping[str, str], params: Mapping[str, Any], sources: Ma
     return hash_of({"seals": seals, "params": {name: params.get(name) for name in SYSTEM_PARAMS}, "sources": sources})
 
 
+def key(line: Seen) -> tuple[str, str, str]:
+    """What makes a line distinct, and its place in the file."""
+    return line.holdout, line.contract, line.system
+
+
 def add(seen: Iterable[Seen], line: Seen) -> list[Seen]:
     """The set with `line` in it, sorted by its three hashes.
 
     Raises StaleThresholdError when the same system is there with other results: one of the two was edited.
     """
-    by_key = {(one.holdout, one.contract, one.system): one for one in seen}
-    key = (line.holdout, line.contract, line.system)
-    if by_key.setdefault(key, line) != line:
-        raise StaleThresholdError(
-            f"ledger: system {line.system} gave {by_key[key].results} before, {line.results} now; the answers or the "
-            "ledger were edited: restore the ledger from git, then `dvc repro -f --no-run-cache`"
-        )
-    return [by_key[one] for one in sorted(by_key)]
+    by_key: dict[tuple[str, str, str], Seen] = {}
+    for one in (*seen, line):
+        before = by_key.setdefault(key(one), one)
+        if before != one:
+            raise StaleThresholdError(
+                f"ledger: system {one.system} gave {before.results} before, {one.results} now; the answers or the "
+                "ledger were edited: restore the ledger from git, then `dvc repro -f --no-run-cache`"
+            )
+    return [by_key[place] for place in sorted(by_key)]
+
+
+def gone(history: Iterable[tuple[str, Seen]], now: Iterable[Seen]) -> list[tuple[str, Seen]]:
+    """Lines that were there once and are not there `now`, each with the revision that had it first, sorted.
+
+    history: (revision, line) of every version of the file, oldest first. Of two lines about the same system the older
+    one counts: the other is an edit of it.
+    """
+    first: dict[tuple[str, str, str], tuple[str, Seen]] = {}
+    for revision, line in history:
+        first.setdefault(key(line), (revision, line))
+    there = list(now)
+    return [first[place] for place in sorted(first) if first[place][1] not in there]
 
 
 def result(threshold: Mapping[str, float]) -> Result:

@@ -62,7 +62,12 @@ def choose(rows: Sequence[Row]) -> Row:
 
     "Refuse all" stands above every threshold. `rows` holds at least one row, as every sweep does.
     """
-    return max(rows, key=lambda row: (-row.weighted_error, row.answer_f1 or 0, row.refuse_all, row.threshold or 0.0))
+    return max(rows, key=lambda row: (-row.weighted_error, *preference(row)))
+
+
+def preference(row: Row) -> tuple[Fraction | int, bool, float]:
+    """Give the rank of a row among those of equal weighted error; no weight is in it."""
+    return row.answer_f1 or 0, row.refuse_all, row.threshold or 0.0
 
 
 def optimal(signals: Signals, answerable: Answerable, fp_weight: Fraction) -> Row:

@@ -12,14 +12,14 @@ from stages.corpus.terms import Sections
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.params import IndexParams
-from stages.records import Entry, Mention, Original
+from stages.records import Entry, File, Mention
 
 LANGUAGES = ("en", "zh")
 IMAGE_REPRESENTATION = "description/1"
 T = TypeVar("T")
 
 
-def index_originals(read: Sequence[tuple[Original, bytes]], sections: Sections, params: IndexParams) -> list[Entry]:
+def index_originals(read: Sequence[tuple[File, bytes]], sections: Sections, params: IndexParams) -> list[Entry]:
     """Entries of (original, bytes) pairs, documents and images each in the order of the pairs.
 
     Raises BadInputError listing every file that cannot be used, with its reason.
@@ -39,9 +39,7 @@ def index_originals(read: Sequence[tuple[Original, bytes]], sections: Sections, 
     return found
 
 
-def _each(
-    read: Iterable[tuple[Original, bytes]], make: Callable[[bytes], T]
-) -> tuple[list[tuple[Original, T]], list[str]]:
+def _each(read: Iterable[tuple[File, bytes]], make: Callable[[bytes], T]) -> tuple[list[tuple[File, T]], list[str]]:
     """Apply `make` to each file's bytes; returns what it made, and a finding for each file that it refused."""
     made, findings = [], []
     for one, data in read:
@@ -56,7 +54,7 @@ def _document(data: bytes) -> Document:
     return parse(decode_text(data))
 
 
-def _mentions(parsed: Iterable[tuple[Original, Document]]) -> dict[str, tuple[Mention, ...]]:
+def _mentions(parsed: Iterable[tuple[File, Document]]) -> dict[str, tuple[Mention, ...]]:
     found: dict[str, tuple[Mention, ...]] = {}
     for one, document in parsed:
         for image, places in mentions(one.path, one.sha256, document).items():
@@ -64,7 +62,7 @@ def _mentions(parsed: Iterable[tuple[Original, Document]]) -> dict[str, tuple[Me
     return found
 
 
-def _image(original: Original, description: str, shown: Sequence[Mention]) -> Entry:
+def _image(original: File, description: str, shown: Sequence[Mention]) -> Entry:
     return Entry(
         original.path, "image", original.path, original.sha256, IMAGE_REPRESENTATION, description, mentions=tuple(shown)
     )

@@ -22,6 +22,8 @@ from stages.params import EncoderParams
 Ints = NDArray[np.int64]
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+IMAGE_START = 0.2
+"""Length of the first image weights beside that of the text weights."""
 
 
 class Epoch(NamedTuple):
@@ -85,10 +87,14 @@ def rarity(texts: Ints) -> Floats:
 
 
 def first_weights(params: EncoderParams, features: int, buckets: int) -> Weights:
-    """Random projections, which about keep lengths and angles: so texts of words never trained are near their kin."""
+    """Random projections, which about keep lengths and angles: so texts of words never trained are near their kin.
+
+    That of images is smaller: what no training image shows stays random, and is noise in the vector of a new one.
+    """
     random = np.random.default_rng(params.seed)
     shapes = ((features, params.dimension), (buckets, params.dimension))
-    return Weights(*(snap(random.standard_normal(shape) / np.sqrt(params.dimension)) for shape in shapes))
+    image, words = (random.standard_normal(shape) / np.sqrt(params.dimension) for shape in shapes)
+    return Weights(snap(image * IMAGE_START), snap(words))
 
 
 def _train_twice(pairs: Pairs, start: Weights, params: EncoderParams) -> tuple[Weights, list[Epoch]]:

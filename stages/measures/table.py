@@ -1,10 +1,10 @@
 """The result table: one row a system, as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stages.params import SYSTEMS
-from stages.records import TOP_KINDS
+from stages.records import TOP_KINDS, TopKind
 
 HEAD = (
     *("system", "dev threshold", "gate answer F1", "gate refusal F1"),
@@ -12,15 +12,23 @@ HEAD = (
 )
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """A figure as the tables show it: "-" where there is nothing to count, floats with four decimals."""
     return "-" if value is None else f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _threshold(bar: Mapping[str, Any]) -> str:
-    kinds = bar["by_kind"]
-    if kinds is None:
-        return "refuse all" if bar["value"] is None else _cell(bar["value"])
-    return " ".join(f"{kind} {'none' if kinds[kind] is None else _cell(kinds[kind])}" for kind in TOP_KINDS)
+def threshold_cell(value: float | None, by_kind: Mapping[TopKind, float | None] | None) -> str:
+    """A threshold, or one for each kind of best candidate; None accepts nothing."""
+    if by_kind is None:
+        return "refuse all" if value is None else cell(value)
+    return " ".join(f"{kind} {'none' if by_kind[kind] is None else cell(by_kind[kind])}" for kind in TOP_KINDS)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of as many cells each, as lines of columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
@@ -29,9 +37,9 @@ def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
     right = sum(answers[category]["correct"] for category in ("image", "field", "passage"))
     return (
         system,
-        _threshold(bar),
-        _cell(gate["answer_f1"]),
-        _cell(gate["refusal_f1"]),
+        threshold_cell(bar["value"], bar["by_kind"]),
+        cell(gate["answer_f1"]),
+        cell(gate["refusal_f1"]),
         f"{gate['weighted_error']:g}",
         f"{figures['support']['weighted_error']:g}",
         f"{decision['weighted_error']:g}",
@@ -48,7 +56,4 @@ def result_table(metrics: Mapping[str, Any]) -> str:
     Errors are weighted: of the gate alone, of support alone, of both together. `false accepts` are of all unanswerable
     questions, right answers of all answers; `all right` counts right refusals too.
     """
-    rows = [HEAD, *(_row(system, metrics[system]) for system in SYSTEMS if system in metrics)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    return aligned([HEAD, *(_row(system, metrics[system]) for system in SYSTEMS if system in metrics)])

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from stages.calibration.binding import Threshold
 from stages.calibration.ledger import Seen, holdout_hash
+from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
+from stages.measures.ledger import Look
 from stages.records import Candidate, Context, Label, Question, Status, TopKind
 
 
@@ -72,7 +73,7 @@ class Sheet:
 class Report:
     """The whole page.
 
-    seen_by  counts the distinct systems that have met this holdout.
+    seen_by  the distinct systems that have met this holdout.
     rerank   the reranker is switched on.
     encoder  the encoder's part of metrics.json, None where no system has one.
     """
@@ -83,7 +84,7 @@ class Report:
     originals: int
     entries: int
     snapshot: str
-    seen_by: int
+    seen_by: tuple[Look, ...]
     rerank: bool
     encoder: dict[str, Any] | None
     sheets: tuple[Sheet, ...]
@@ -105,7 +106,7 @@ def _cell(text: str | None) -> float | None:
     return float(text) if text else None
 
 
-def seen_by(ledger: Iterable[Seen], queries: Sequence[Query]) -> int:
-    """Count the distinct systems that the ledger names for the holdout made of these questions and labels."""
+def on_holdout(ledger: Iterable[Seen], queries: Sequence[Query]) -> list[Seen]:
+    """The ledger's lines on the holdout made of these questions and labels."""
     holdout = holdout_hash([Question(one.id, one.text) for one in queries], [one.label for one in queries])
-    return len({line.system for line in ledger if line.holdout == holdout})
+    return [line for line in ledger if line.holdout == holdout]

@@ -7,18 +7,22 @@ from jinja2 import Environment, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 from stages.errors import BadInputError
+from stages.measures.ledger import basis, meaning, sources
 from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
 from stages.report.frame import signal_scale
 from stages.report.inputs import Report, Sheet
 from stages.report.reasons import COLUMNS, reason_table
 from stages.report.score_plot import Point, score_plot
 from stages.report.sweep_plot import sweep_plot
-from stages.report.text import figure, ratio
+from stages.report.text import difference, figure, ratio
 from stages.report.wrong import expected, held_answer, relevant_rank, wrong_decisions
 
 FILTERS = {
     "figure": figure,
     "ratio": ratio,
+    "difference": difference,
+    "meaning": meaning,
+    "sources": sources,
     "expected": expected,
     "held_answer": held_answer,
     "relevant_rank": relevant_rank,
@@ -33,7 +37,7 @@ def render(template: str, report: Report) -> str:
     Raises BadInputError when the metrics lack a figure that the page shows.
     """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(FILTERS, flags=flags, plots=plots, reach=reach)
+    environment.filters.update(FILTERS, flags=flags, plots=plots, reach=reach, over=over)
     names = {"categories": CATEGORIES, "kinds": UNANSWERABLE_KINDS, "columns": COLUMNS}
     try:
         return environment.from_string(template).render(report=report, **names) + "\n"
@@ -49,6 +53,11 @@ def reach(report: Report) -> str:
     return (
         f"These questions are not independent draws{shared}: every figure here is a count over this set, no estimate."
     )
+
+
+def over(sheet: Sheet) -> str:
+    """Say what the errors per question of the ledger are over."""
+    return basis(len(sheet.judged), len(sheet.queries))
 
 
 def flags(sheet: Sheet) -> list[str]:

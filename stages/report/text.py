@@ -12,6 +12,11 @@ def figure(value: float | None) -> str:
     return "–" if value is None else decimal(value, 6)
 
 
+def difference(value: float | None) -> str:
+    """Give a difference of two rates with its sign and three decimals; a dash where one of them is not known."""
+    return "–" if value is None else f"{value:+.3f}"
+
+
 def ratio(value: float | None) -> str:
     """Give a rate with three decimals, so that a column lines up; a dash where there is nothing to count."""
     return "–" if value is None else f"{value:.3f}"

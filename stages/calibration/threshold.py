@@ -1,0 +1,165 @@
+"""The frozen threshold: one row of a sweep, bound to exactly what it was measured on, and sealed.
+
+A threshold is a number about one system, index, development set and weight. Anywhere else it is an accident. So it
+carries the hashes of all of them; `stages.calibration.binding` compares them with what is there now.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from stages.calibration.bykind import single, thresholds
+from stages.calibration.sweep import Row
+from stages.hashing import hash_of, sha256
+from stages.records import Scored, TopKind
+
+RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
+_LEXICAL = (
+    *("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration/gate.py"),
+    *("stages/assemble.py", "stages/files.py", "stages/hashing.py", "stages/params.py", "stages/records.py"),
+)
+_NEURAL = (*_LEXICAL, "stages/encoder")
+SCORING_SOURCES: Mapping[str, tuple[str, ...]] = {"lexical": _LEXICAL, "neural": _NEURAL, "hybrid": _NEURAL}
+SCORING_PARAMS: Mapping[str, tuple[str, ...]] = {
+    "lexical": ("index", "retrieval"),
+    "neural": ("index", "encoder", "neighbours", "retrieval"),
+    "hybrid": ("index", "encoder", "neighbours", "retrieval"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a sweep was made of, without a label: `dev_set` hashes texts and labels, `dev_records` the records file."""
+
+    system: str
+    dev_set: str
+    dev_records: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a threshold was measured on: sha256 hashes, None where the system has no such part.
+
+    model, checkpoint, dimension  the encoder; None, None, None for a system without one.
+    snapshot     all originals, as (path, sha256).
+    index        index.json.
+    vectors      vectors.json, which names vectors and HNSW index by hash; None for a system without them.
+    dev_set      development texts and labels.
+    dev_records  the records that were swept.
+    scoring      the params and sources that make the signal.
+    """
+
+    model: str | None
+    checkpoint: str | None
+    dimension: int | None
+    snapshot: str
+    index: str
+    vectors: str | None
+    dev_set: str
+    dev_records: str
+    scoring: str
+
+
+@dataclass(frozen=True, slots=True)
+class DevFigures:
+    """How the threshold does on the development set, gate alone."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+    weighted_error: float
+    answer_f1: float | None
+    n_answerable: int
+    n_unanswerable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The sealed record. `seal` is the sha256 of the canonical JSON of everything else.
+
+    by_kind: one threshold for each kind of best candidate, None to refuse all of it; `threshold` is then None.
+    """
+
+    system: str
+    threshold: float | None
+    by_kind: dict[TopKind, float | None] | None
+    refuse_all: bool
+    fp_weight: float
+    rule: str
+    binding: Binding
+    dev: DevFigures
+    seal: str
+
+
+def scoring_hash(sources: Mapping[str, str], params: Mapping[str, Any]) -> str:
+    """Hash of what makes a signal: sha256 of every source by its path, and the params."""
+    return hash_of({"sources": sources, "params": params})
+
+
+def dev_set_hash(questions: bytes, labels: bytes) -> str:
+    """Hash of the development texts and labels, as the bytes of their files."""
+    return hash_of({"questions": sha256(questions), "labels": sha256(labels)})
+
+
+def seal_of(threshold: Threshold) -> str:
+    """Sha256 over the canonical JSON of all fields but the seal."""
+    return hash_of({key: value for key, value in asdict(threshold).items() if key != "seal"})
+
+
+def freeze(scored: Scored, rows: Mapping[str, Row], dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
+    """Bind the best rows over `scored` (`best_rows`) and seal them. dev_records: sha256 of the file that held it."""
+    binding = Binding(
+        model=scored.model,
+        checkpoint=scored.checkpoint,
+        dimension=scored.dimension,
+        snapshot=scored.snapshot,
+        index=scored.index,
+        vectors=scored.vectors,
+        dev_set=dev_set,
+        dev_records=dev_records,
+        scoring=scored.scoring,
+    )
+    return _frozen(scored.system, binding, rows, fp_weight)
+
+
+def at_weight(frozen: Threshold, rows: Mapping[str, Row], fp_weight: Fraction) -> Threshold:
+    """The threshold that would be frozen at another weight, bound to the same; `rows` are the best ones there."""
+    return _frozen(frozen.system, frozen.binding, rows, fp_weight)
+
+
+def _frozen(system: str, binding: Binding, rows: Mapping[str, Row], fp_weight: Fraction) -> Threshold:
+    return sealed(
+        Threshold(
+            system=system,
+            threshold=single(rows),
+            by_kind=thresholds(rows),
+            refuse_all=all(row.refuse_all for row in rows.values()),
+            fp_weight=float(fp_weight),
+            rule=RULE,
+            binding=binding,
+            dev=dev_figures(rows.values()),
+            seal="",
+        )
+    )
+
+
+def dev_figures(rows: Collection[Row]) -> DevFigures:
+    """The figures of the rows that were chosen, one or one a kind, together."""
+    tp, fp, fn, tn = (sum(counts) for counts in zip(*((row.tp, row.fp, row.fn, row.tn) for row in rows), strict=True))
+    return DevFigures(
+        tp=tp,
+        fp=fp,
+        fn=fn,
+        tn=tn,
+        weighted_error=float(sum(row.weighted_error for row in rows)),
+        answer_f1=float(Fraction(2 * tp, 2 * tp + fp + fn)) if tp + fp + fn else None,
+        n_answerable=tp + fn,
+        n_unanswerable=fp + tn,
+    )
+
+
+def sealed(threshold: Threshold) -> Threshold:
+    """The same threshold with the seal that its content calls for."""
+    return replace(threshold, seal=seal_of(threshold))

@@ -1,0 +1,48 @@
+"""A project's folder as dvc.yaml and params.yaml describe it."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stages import files
+from stages.errors import BadInputError
+from stages.params import load_dataset
+from stages.stage.declared import Declared, artifact_paths, declared_stages
+
+OF_DATASET = {
+    "corpus": "corpus",
+    "dev_questions": "queries/dev.jsonl",
+    "dev_labels": "evaluation-only/dev.jsonl",
+    "questions": "queries/holdout.jsonl",
+    "labels": "evaluation-only/holdout.jsonl",
+    "ledger": "evaluation-only/holdout-ledger.jsonl",
+}
+
+
+class Paths(Namespace):
+    """Paths by name; one that dvc.yaml does not declare is an error that names it."""
+
+    def __getattr__(self, name: str) -> str:
+        """Only asked for what is not there."""
+        raise BadInputError(f"dvc.yaml: vars: path: no {name}")
+
+
+class Project(NamedTuple):
+    """Params, the stages as declared, and all paths by name, those of its dataset included, below `root`."""
+
+    root: Path
+    params: dict[str, Any]
+    stages: dict[str, Declared]
+    paths: Namespace
+
+
+def read_project(root: str | Path) -> Project:
+    """Read params.yaml and dvc.yaml; BadInputError where there is none."""
+    root = Path(root)
+    if not (root / "dvc.yaml").exists():
+        raise BadInputError(f"no dvc.yaml in {root.absolute().name}; run frostline in the project's folder")
+    params = files.read_params(root / "params.yaml")
+    dataset, pipeline = load_dataset(params), files.read_yaml(root / "dvc.yaml")
+    named = artifact_paths(pipeline) | {name: f"{dataset}/{path}" for name, path in OF_DATASET.items()}
+    paths = Paths(**{name: str(root / path) for name, path in named.items()})
+    return Project(root, params, declared_stages(pipeline, dataset), paths)

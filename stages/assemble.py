@@ -13,9 +13,9 @@ from stages import files
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
 from stages.calibration.binding import check_answers, check_derived, check_questions, check_threshold
-from stages.calibration.bykind import best_rows
 from stages.calibration.gate import Gate
 from stages.calibration.ledger import SYSTEM_SOURCES, system_hash
+from stages.calibration.objective import choose_rows
 from stages.calibration.threshold import SCORING_PARAMS, SCORING_SOURCES, Swept, Threshold, dev_set_hash, scoring_hash
 from stages.corpus.terms import split_vocabulary
 from stages.encoder import checkpoint, text
@@ -188,7 +188,7 @@ def usable_threshold(params: dict[str, Any], paths: Namespace, system: str) -> G
 
 
 def derived_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
-    """The frozen threshold after every check, swept again from bound records and labels; StaleThresholdError."""
+    """The frozen threshold after every check, chosen again from bound records and labels; StaleThresholdError."""
     dev_set = dev_set_hash(files.read_bytes(paths.dev_questions), files.read_bytes(paths.dev_labels))
     frozen = _checked(params, paths, system, dev_set)
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
@@ -197,7 +197,7 @@ def derived_threshold(params: dict[str, Any], paths: Namespace, system: str) -> 
     check_questions(frozen, scored, files.hash_file(paths.dev_questions))
     records = scored.records
     known = [answerable[record.id] for record in records]
-    check_derived(frozen, best_rows(records, known, calibrate.weight, system in calibrate.by_kind))
+    check_derived(frozen, choose_rows(records, known, calibrate, system in calibrate.by_kind))
     return frozen
 
 

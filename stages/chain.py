@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from stages import files
 from stages.errors import BadInputError
 from stages.hashing import plain_numbers
-from stages.params import load_dataset
+from stages.params import load_source
 from stages.project import Project
 from stages.records import File, Part
 from stages.stage.declared import Declared, behind, covers
@@ -55,7 +55,7 @@ def _findings(project: Project, name: str, look: Look, open_labels: bool) -> Ite
     yield from _unlisted(project.root, declared, part, path)
     yield from _added(project, part)
     yield from _params(project, declared, part)
-    dataset = relative(project.root, load_dataset(project.params))
+    dataset = relative(project.root, load_source(project.params).dataset)
     for was in (*part.read, *part.wrote):
         if open_labels or not is_guarded(was.path, dataset):
             yield from _file(was, look)

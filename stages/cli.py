@@ -1,6 +1,6 @@
 """`frostline`: ask the frozen system, verify all that is here, print results, compare weights, check the ledger.
 
-Run it in the project's folder.
+Run it in the project's folder; `calibrate`, for the scores of any other system, runs anywhere.
 """
 
 import argparse
@@ -13,19 +13,19 @@ from typing import Any
 
 import msgspec
 
-from stages import files
+from stages import calibrate, files
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
-from stages.calibration.threshold import Threshold
-from stages.errors import BadInputError
+from stages.chain import broken_links
+from stages.errors import BadInputError, StaleThresholdError
 from stages.history import check
 from stages.measures.evaluate import Judged
 from stages.measures.ledger import asked, basis, ledger_table, looks, meaning
 from stages.measures.table import result_table
 from stages.measures.weights import weights_text
-from stages.params import LARGEST, SYSTEMS, CalibrateParams, known_system, load_dataset, load_section, load_systems
+from stages.params import LARGEST, SYSTEMS, CalibrateParams, known_system, load_section, load_source, load_systems
 from stages.project import read_project
-from stages.records import Answered, Decision, Index, Question, Record
+from stages.records import Decision, Index, Question, Record
 from stages.stage.run import guard, run
 from stages.verify import load_gate, verify
 
@@ -47,7 +47,7 @@ REASONS = {
 def ask(text: str, system: str | None) -> tuple[Record, Decision]:
     """Answer one question under the frozen threshold; StaleThresholdError when it does not belong to what is here."""
     _, params, _, paths = read_project(".")
-    guard(load_dataset(params))
+    guard(load_source(params).dataset)
     system = known_system(params, system)
     gate = load_gate(".", system)
     answerer = read_answerer(params, paths, files.read_json(paths.index, Index), (system,))
@@ -75,7 +75,7 @@ def weights(system: str | None, compared: Collection[Fraction]) -> str:
     Raises StaleThresholdError when a frozen threshold does not belong to what is here.
     """
     _, params, _, paths = read_project(".")
-    guard(load_dataset(params))
+    guard(load_source(params).dataset)
 
     def compare(name: str) -> str:
         judged = files.read_jsonl(files.of_system(paths.judged, name, ".jsonl"), Judged)
@@ -111,15 +111,9 @@ def read_figures(path: str) -> dict[str, Any]:
 
 def _table(_: Namespace) -> None:
     project = read_project(".")
-    params, paths = project.params, project.paths
-    metrics = read_figures(paths.metrics)
-    print(result_table(metrics))
-    for system in load_systems(params):
-        frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
-        answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
-        shown = metrics.get(system, {}).get("threshold", {}).get("by_kind")
-        if answered.seal != frozen.seal or shown != frozen.by_kind:
-            print(f"{system}: these figures are another threshold's; run `dvc repro`")
+    print(result_table(read_figures(project.paths.metrics)))
+    if broken_links(project, project.stages, open_labels=True):
+        raise StaleThresholdError("these figures do not belong to what is here; `frostline verify` says why")
 
 
 def _weights(arguments: Namespace) -> None:
@@ -158,6 +152,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("weights", nargs="+", type=_weight, metavar="WEIGHT", help="false refusals per false accept")
     one.add_argument("--system", help="default: all in params.yaml")
     one.set_defaults(command=_weights)
+    one = commands.add_parser(
+        "calibrate", help="freeze a threshold over your own system's scores; --apply it to a holdout"
+    )
+    calibrate.add_arguments(one, _weight)
     one = commands.add_parser("ledger", help="print who has seen the holdout, and check that no committed line is gone")
     one.set_defaults(command=_ledger)
     return parser

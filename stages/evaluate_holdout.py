@@ -5,6 +5,7 @@ set itself and derives the threshold again from the bound records.
 """
 
 from argparse import Namespace
+from fractions import Fraction
 from typing import Any
 
 from stages import files
@@ -17,26 +18,30 @@ from stages.assemble import (
 )
 from stages.calibration.ledger import Seen, add, holdout_hash, result
 from stages.calibration.threshold import Threshold
+from stages.measures.compared import comparisons, shifts
 from stages.measures.encoder import encoder_metrics
 from stages.measures.evaluate import aggregate, judge_all
+from stages.measures.holdout import Evaluated, borrowed, optimism
+from stages.measures.intervals import with_intervals
 from stages.measures.perquestion import query_rows
 from stages.measures.rate import rate
-from stages.params import CalibrateParams, load_section, load_systems
-from stages.records import Answered, Index, Label, Question
+from stages.measures.units import units_of
+from stages.params import CalibrateParams, DatasetCard, load_section, load_systems
+from stages.records import Answered, Index, Label, Question, Scored
 from stages.retrieval.neighbours import recall
 from stages.stage.run import run_stage
 
 PATHS = (
-    *("corpus", "index", "checkpoint", "vectors", "embedding"),
+    *("dataset", "corpus", "index", "checkpoint", "vectors", "embedding"),
     *("dev_questions", "dev_labels", "records", "threshold"),
     *("questions", "labels", "holdout", "metrics", "ledger", "seen"),
 )
 
 
 def evaluate(
-    params: dict[str, Any], paths: Namespace, frozen: Threshold, answered: Answered, labels: list[Label]
-) -> dict[str, Any]:
-    """Judge one system's answers, write its queries.json; returns the figures."""
+    paths: Namespace, frozen: Threshold, answered: Answered, labels: list[Label], weight: Fraction
+) -> Evaluated:
+    """Judge one system's answers, write its queries.json."""
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     records = answered.scored.records
     judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
@@ -44,13 +49,27 @@ def evaluate(
     files.write_rows(
         files.in_system(paths.holdout, frozen.system, "queries.json"), {"system": frozen.system, "queries": rows}
     )
-    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
     figures = aggregate(judged, answered.decisions, weight)
     errors = {
         "dev_weighted_error": frozen.dev.weighted_error,
         "holdout_weighted_error": figures["gate"]["weighted_error"],
+        "optimism": optimism(frozen, judged, weight),
     }
-    return figures | {"threshold": {"value": frozen.threshold, "by_kind": frozen.by_kind} | errors}
+    figures |= {"threshold": {"value": frozen.threshold, "by_kind": frozen.by_kind} | errors}
+    return Evaluated(frozen, judged, answered.decisions, figures)
+
+
+def inferred(
+    paths: Namespace, found: dict[str, Evaluated], labels: list[Label], group_by: str | None, weight: Fraction
+) -> dict[str, Any]:
+    """What independent draws allow: intervals beside the rates, the shift of the signals, systems compared."""
+    answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
+    scored = {system: files.read_json(files.of_system(paths.records, system), Scored) for system in found}
+    moved = shifts(
+        {system: [(row.signal, answerable[row.id]) for row in one.records] for system, one in scored.items()}, found
+    )
+    systems = {system: with_intervals(one.figures) | {"shift": moved[system]} for system, one in found.items()}
+    return systems | {"comparisons": comparisons(found, units_of(labels, group_by), weight)}
 
 
 def encoder_figures(paths: Namespace, questions: list[Question], labels: list[Label]) -> dict[str, Any]:
@@ -80,8 +99,14 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     questions, labels = files.read_questions(paths.questions), files.read_labels(paths.labels)
     before = files.hash_file(paths.checkpoint)
     checked = every(load_systems(params), lambda system: checked_answers(params, paths, system))
-    found = {system: evaluate(params, paths, *pair, labels) for system, pair in checked.items()}
-    figures: dict[str, Any] = dict(found)
+    card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
+    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
+    found = {system: evaluate(paths, *pair, labels, weight) for system, pair in checked.items()}
+    figures: dict[str, Any] = {system: dict(one.figures) for system, one in found.items()}
+    if card.independent_draws:
+        figures = inferred(paths, found, labels, card.group_by, weight)
+    for system, costs in borrowed(found, weight).items():
+        figures[system]["borrowed"] = costs
     if "neural" in found:
         figures["encoder"] = encoder_figures(paths, questions, labels)
         figures["checkpoint_unchanged"] = files.hash_file(paths.checkpoint) == before
@@ -89,7 +114,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         holdout=holdout_hash(questions, labels),
         contract=holdout_hash(questions, [label for label in labels if label.contract]),
         system=current_system(params, {system: frozen.seal for system, (frozen, _) in checked.items()}),
-        results={system: result(one["threshold"]) for system, one in found.items()},
+        results={system: result(one.figures["threshold"]) for system, one in found.items()},
     )
     ledger = add(files.read_jsonl(paths.ledger, Seen, missing_ok=True), line)
     files.write_json(paths.metrics, figures | {"system": line.system})

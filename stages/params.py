@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from stages.errors import BadInputError
 
@@ -11,22 +12,35 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 SYSTEMS = ("lexical", "neural", "hybrid")
-SECTIONS = ("dataset", "systems", "index", "encoder", "neighbours", "retrieval", "context", "support", "calibrate")
+SECTIONS = (
+    "dataset",
+    "holdout",
+    "systems",
+    "index",
+    "encoder",
+    "neighbours",
+    "retrieval",
+    "context",
+    "support",
+    "calibrate",
+)
 LARGEST = 10**9
+Objective: TypeAlias = Literal["weighted_error", "max_false_accept", "max_selective_risk"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Section = TypeVar("Section", bound="DataclassInstance")
 
 
-def _number(kind: type, low: float, high: float = LARGEST, *, above: bool = False) -> Any:
+def _number(kind: type, low: float, high: float = LARGEST, *, above: bool = False, default: Any = MISSING) -> Any:
     """Declare a numeric parameter in [low, high], or in (low, high] with `above`."""
-    return field(metadata={"kind": kind, "low": low, "high": high, "above": above})
+    return field(default=default, metadata={"kind": kind, "low": low, "high": high, "above": above})
 
 
 def _typed(kind: Any) -> Any:
     return field(metadata={"kind": kind})
 
 
-def _choice(*values: str) -> Any:
-    return field(metadata={"kind": str, "choices": values})
+def _choice(*values: str, default: Any = MISSING) -> Any:
+    return field(default=default, metadata={"kind": str, "choices": values})
 
 
 @dataclass(frozen=True)
@@ -120,16 +134,35 @@ class CalibrateParams:
     """`fp_weight`: how many false refusals one false accept is worth; 2 and 2.0 are the same weight.
 
     `by_kind`: the systems that get one threshold for images and one for text.
+    `objective`: the least weighted error, or the most answers with a false-accept rate (`max_false_accept`) or a share
+    of unanswerable questions among the answered (`max_selective_risk`) certified at most `alpha` with confidence
+    1 - `delta`, the latter tested from `min_answers` answers on. See `stages.calibration.certificate`.
+
+    A certified objective takes no `by_kind`: two thresholds would have to share delta (delta / 2 each, a union bound),
+    which asks 59 questions of each kind where 45 do for all (alpha 0.05, delta 0.1), and either may fail alone.
     """
 
     fp_weight: float = _number(float, 0, above=True)
     by_kind: list[str] = _typed(list)
+    objective: Objective = _choice(*OBJECTIVES, default="weighted_error")
+    alpha: float = _number(float, 0, 0.99, above=True, default=0.05)
+    delta: float = _number(float, 0, 0.5, above=True, default=0.1)
+    min_answers: int = _number(int, 1, default=100)
 
     def __post_init__(self) -> None:
-        """Refuse what is no system."""
+        """Refuse what is no system, and thresholds by kind that nothing certifies."""
         unknown = [name for name in self.by_kind if name not in SYSTEMS]
         if unknown:
             raise BadInputError(f"calibrate.by_kind: unknown {unknown} (known: {', '.join(SYSTEMS)})")
+        if self.certified and self.by_kind:
+            raise BadInputError(
+                f"calibrate.by_kind: {self.objective} certifies one threshold, got {self.by_kind}; set it to []"
+            )
+
+    @property
+    def certified(self) -> bool:
+        """True where the objective is a guarantee for new questions."""
+        return self.objective != "weighted_error"
 
     @property
     def weight(self) -> Fraction:
@@ -184,11 +217,23 @@ def load_section(kind: type[Section], name: str, raw: object) -> Section:
     return kind(**raw)
 
 
-def load_dataset(raw: Mapping[str, Any]) -> str:
-    """The dataset's folder. Raises BadInputError when it is missing or no text."""
+class Source(NamedTuple):
+    """The dataset's folder, and which of its holdouts is evaluated: `queries/<holdout>.jsonl` and its labels."""
+
+    dataset: str
+    holdout: str
+
+
+def load_source(raw: Mapping[str, Any]) -> Source:
+    """Where the data lie. Raises BadInputError listing what is missing or no name."""
+    findings = []
     if not isinstance(raw.get("dataset"), str):
-        raise BadInputError(f"params.yaml: dataset: expected a folder, got {raw.get('dataset')!r}")
-    return str(raw["dataset"])
+        findings.append(f"params.yaml: dataset: expected a folder, got {raw.get('dataset')!r}")
+    if not isinstance(raw.get("holdout"), str) or "/" in raw["holdout"]:
+        findings.append(f"params.yaml: holdout: expected a name like holdout, got {raw.get('holdout')!r}")
+    if findings:
+        raise BadInputError("\n".join(findings))
+    return Source(raw["dataset"], raw["holdout"])
 
 
 def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:
@@ -200,6 +245,24 @@ def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:
     if unknown:
         raise BadInputError(f"params.yaml: systems: unknown {unknown} (known: {', '.join(SYSTEMS)})")
     return tuple(systems)
+
+
+def check_params(raw: Mapping[str, Any]) -> None:
+    """Raise BadInputError with everything that is wrong in any section."""
+    findings = []
+    kinds: dict[str, Any] = {
+        **{"index": IndexParams, "encoder": EncoderParams, "neighbours": NeighboursParams},
+        **{"retrieval": RetrievalParams, "context": ContextParams, "support": SupportParams},
+        "calibrate": CalibrateParams,
+    }
+    checks = [partial(load_section, kind, name, raw.get(name)) for name, kind in kinds.items()]
+    for check in (*checks, partial(load_source, raw), partial(load_systems, raw)):
+        try:
+            check()
+        except BadInputError as error:
+            findings.append(str(error))
+    if findings:
+        raise BadInputError("\n".join(findings))
 
 
 def known_system(raw: Mapping[str, Any], system: str | None) -> str:

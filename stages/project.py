@@ -6,16 +6,16 @@ from typing import Any, NamedTuple
 
 from stages import files
 from stages.errors import BadInputError
-from stages.params import load_dataset
+from stages.params import check_params, load_source
 from stages.stage.declared import Declared, artifact_paths, declared_stages
 
 OF_DATASET = {
-    "corpus": "corpus",
-    "dev_questions": "queries/dev.jsonl",
-    "dev_labels": "evaluation-only/dev.jsonl",
-    "questions": "queries/holdout.jsonl",
-    "labels": "evaluation-only/holdout.jsonl",
-    "ledger": "evaluation-only/holdout-ledger.jsonl",
+    "corpus": "{dataset}/corpus",
+    "dev_questions": "{dataset}/queries/dev.jsonl",
+    "dev_labels": "{dataset}/evaluation-only/dev.jsonl",
+    "questions": "{dataset}/queries/{holdout}.jsonl",
+    "labels": "{dataset}/evaluation-only/{holdout}.jsonl",
+    "ledger": "{dataset}/evaluation-only/holdout-ledger.jsonl",
 }
 
 
@@ -42,7 +42,9 @@ def read_project(root: str | Path) -> Project:
     if not (root / "dvc.yaml").exists():
         raise BadInputError(f"no dvc.yaml in {root.absolute().name}; run frostline in the project's folder")
     params = files.read_params(root / "params.yaml")
-    dataset, pipeline = load_dataset(params), files.read_yaml(root / "dvc.yaml")
-    named = artifact_paths(pipeline) | {name: f"{dataset}/{path}" for name, path in OF_DATASET.items()}
+    check_params(params)
+    source, pipeline = load_source(params), files.read_yaml(root / "dvc.yaml")
+    of_dataset = {name: path.format(**source._asdict()) for name, path in OF_DATASET.items()}
+    named = artifact_paths(pipeline) | of_dataset
     paths = Paths(**{name: str(root / path) for name, path in named.items()})
-    return Project(root, params, declared_stages(pipeline, dataset), paths)
+    return Project(root, params, declared_stages(pipeline, source), paths)

@@ -1,10 +1,11 @@
-"""Stage: development records meet their labels: every decision boundary, and the judged records for the dev figures."""
+"""Stage: development records meet their labels: every decision boundary, the cost frontier, the judged records."""
 
 from argparse import Namespace
 from typing import Any
 
 from stages import files
 from stages.assemble import verified_citations
+from stages.calibration.hull import COLUMNS, frontier_cells, hull
 from stages.calibration.sweep import Row, cells, sweep
 from stages.calibration.threshold import Swept, dev_set_hash
 from stages.errors import BadInputError
@@ -17,9 +18,9 @@ PATHS = ("corpus", "index", "questions", "labels", "records", "sweep", "judged")
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
-    """Write the sweep, one row a boundary, what it was made of, and apart from both the judged records.
+    """Write the sweep, one row a boundary, the cost frontier, what they were made of, and the judged records.
 
-    Where each kind of best candidate has a threshold, each has a sweep of its own as well.
+    Where each kind of best candidate has a threshold, each has a sweep and a frontier of its own as well.
     """
     calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
     entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
@@ -36,9 +37,11 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
             **{f".{kind}": [row for row in judged if (row.top or "text") == kind] for kind in TOP_KINDS},
         }
         for suffix, part in parts.items():
-            rows = sweep([row.signal for row in part], [row.answerable for row in part], calibrate.weight)
             if not suffix or system in calibrate.by_kind:
-                files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.csv"), Row._fields, map(cells, rows))
+                known = [row.signal for row in part], [row.answerable for row in part], calibrate.weight
+                rows, best = map(cells, sweep(*known)), map(frontier_cells, hull(*known))
+                files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.csv"), Row._fields, rows)
+                files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.frontier.csv"), COLUMNS, best)
         files.write_json(files.of_system(paths.sweep, system), Swept(system, dev_set, files.hash_file(source)))
         files.write_jsonl(files.of_system(paths.judged, system, ".jsonl"), judged)
 

@@ -61,6 +61,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
         encoder=metrics.get("encoder"),
         sheets=sheets,
+        comparisons=metrics.get("comparisons"),
     )
     files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))
 

@@ -87,7 +87,7 @@ def test_a_stage_declares_only_what_it_opens(stage: str, finished: Project, audi
 def test_a_stage_needs_only_the_params_it_declares(stage: str, damaged: Project) -> None:
     before = damaged.bytes_below(*damaged.stage(stage).outs)
     params = yaml.safe_load((damaged.root / "params.yaml").read_bytes())
-    declared = {name: params[name] for name in ["dataset", *DVC_YAML["stages"][stage]["params"]]}
+    declared = {name: params[name] for name in ["dataset", "holdout", *DVC_YAML["stages"][stage]["params"]]}
     (damaged.root / "params.yaml").write_text(yaml.safe_dump(declared), encoding="utf-8")
     damaged.run_stage(stage)
     assert damaged.bytes_below(*damaged.stage(stage).outs) == before
@@ -130,7 +130,7 @@ def assert_closed(printed: str, path: str) -> None:
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_cannot_open_labels_that_it_does_not_list(stage: str, damaged: Project) -> None:
-    entry = json.dumps(DVC_YAML["stages"][stage]).replace("${dataset}", SMALL)
+    entry = json.dumps(DVC_YAML["stages"][stage]).replace("${dataset}", SMALL).replace("${holdout}", "holdout")
     closed = [path for path in GUARDED if path not in entry]
     assert len(closed) >= {"sweep_thresholds": 2, "train_encoder": 2, "evaluate_holdout": 1}.get(stage, 3)
     before, source = damaged.bytes_below("artifacts"), (damaged.root / "stages/stage/run.py").read_bytes()

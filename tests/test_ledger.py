@@ -134,7 +134,7 @@ def test_the_command_shows_each_system_and_marks_the_current_one(damaged: Projec
     append(LEDGER, json.dumps(former) + "\n" + json.dumps({**own, "holdout": "0" * 64}) + "\n")(damaged)
     head, names, first, second, *said = ledger(damaged)[0].splitlines()
     assert head.split() == ["lexical", "neural", "hybrid"] and names.split() == [
-        "system",
+        "version",
         *("dev", "holdout", "difference") * 3,
     ]
     figures = json.loads((damaged.root / "artifacts/metrics.json").read_bytes())
@@ -147,7 +147,7 @@ def test_the_command_shows_each_system_and_marks_the_current_one(damaged: Projec
     shown = [f"{rates[0]:.4f}", f"{rates[1]:.4f}", f"{rates[1] - rates[0]:+.4f}"]
     assert first.split()[:5] == [own["system"][:12], "(current)", *shown]
     assert second.split() == ["f" * 12, *shown, *"-" * 6]
-    assert said[0].startswith("2 distinct systems have seen this holdout") and said[-1] == KEPT
+    assert said[0].startswith("2 distinct versions have seen this holdout") and said[-1] == KEPT
 
 
 def commit(project: Project) -> str:

@@ -6,7 +6,8 @@ import pytest
 
 from stages import files
 from stages.errors import BadInputError
-from stages.params import CalibrateParams, IndexParams, RetrievalParams, load_section, load_systems
+from stages.params import OBJECTIVES, CalibrateParams, IndexParams, RetrievalParams, load_section, load_systems
+from tests.project import ROOT
 
 
 def test_every_finding_is_listed() -> None:
@@ -24,6 +25,37 @@ def test_every_finding_is_listed() -> None:
 def test_a_weight_is_a_number_above_zero(weight: object) -> None:
     with pytest.raises(BadInputError, match="fp_weight"):
         load_section(CalibrateParams, "calibrate", {"fp_weight": weight, "by_kind": []})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("alpha", value) for value in (0, 1, -0.1, float("nan"), "0.05", True)),
+        *(("delta", value) for value in (0, 0.51, None)),
+        *(("min_answers", value) for value in (0, 2.5, True)),
+        *(("objective", value) for value in ("min_false_accept", None, 1)),
+    ],
+)
+def test_a_goal_out_of_range_is_shown(key: str, value: object) -> None:
+    with pytest.raises(BadInputError, match=rf"^calibrate\.{key}: expected .*, got {value!r}$"):
+        load_section(CalibrateParams, "calibrate", {"fp_weight": 2, "by_kind": [], key: value})
+
+
+def test_a_certified_objective_takes_no_thresholds_by_kind() -> None:
+    for objective in OBJECTIVES[1:]:
+        raw = {"fp_weight": 2, "by_kind": [], "objective": objective}
+        assert load_section(CalibrateParams, "calibrate", raw).certified
+        with pytest.raises(BadInputError, match=rf"by_kind: {objective} certifies one .*'neural'.*; set it to \[\]"):
+            load_section(CalibrateParams, "calibrate", raw | {"by_kind": ["neural"]})
+
+
+def test_params_yaml_writes_out_every_default() -> None:
+    raw = files.read_params(ROOT / "params.yaml")["calibrate"]
+    written, short = (
+        load_section(CalibrateParams, "calibrate", raw),
+        {key: raw[key] for key in ("fp_weight", "by_kind")},
+    )
+    assert written == load_section(CalibrateParams, "calibrate", short) and list(raw) == list(vars(written))
 
 
 def test_sections_agree_with_themselves_and_name_systems_that_exist(tmp_path: Path) -> None:

@@ -23,8 +23,12 @@ from stages.calibration.threshold import Binding, DevFigures, Threshold
 from stages.errors import BadInputError
 from stages.measures.context import ContextCounts
 from stages.measures.evaluate import Judged, aggregate, outcome
+from stages.measures.intervals import wilson, with_intervals
 from stages.measures.ledger import Look, looks
+from stages.measures.stability import stability
+from stages.params import SYSTEMS, DatasetCard
 from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, File, Index, Label, Question, Span
+from stages.report.beyond import Shift, shift_words
 from stages.report.frame import LEFT, RIGHT, signal_scale
 from stages.report.inputs import Boundary, Queries, Query, Report, Sheet, on_holdout, parse_sweep
 from stages.report.page import flags, render
@@ -40,6 +44,7 @@ TEMPLATE = files.read_text(ROOT / "stages/report/report.html.j2")
 WEIGHT = Fraction(2)
 EVIL = "<script>alert('&')</script>"
 COUNTS = ContextCounts(1, 1, 2, 1, 2, 20, 1, 20, 100, True)
+BORROWED = {"weighted_error": 17, "difference": 4}
 CONTEXT = Context(("c1",), (), (), "tokens", 20, 100)
 
 
@@ -61,7 +66,7 @@ def make_judged(query: Query) -> Judged:
     label = query.label
     return Judged(
         query.id, label.category, label.split, label.contract, label.unanswerable_kind, "text", query.signal,
-        query.support, query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS,
+        query.support, query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS, query.id,
     )  # fmt: skip
 
 
@@ -96,14 +101,23 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
     judged = [make_judged(query) for query in queries]
     sheet = Sheet(
         system=system,
-        threshold=Threshold(system, best.threshold, None, best.refuse_all, 2.0, "rule", binding, figures, "seal"),
-        dev=aggregate(dev, [settle(one, best.threshold) for one in dev], WEIGHT),
-        holdout=aggregate(judged, [settle(one, best.threshold) for one in judged], WEIGHT),
+        threshold=Threshold(system, best.threshold, None, best.refuse_all, 2.0, "rule", None, binding, figures, "seal"),
+        dev=aggregate(dev, [settle(one, best.threshold) for one in dev], WEIGHT)
+        | {"threshold": stability(dev, WEIGHT, False, DatasetCard("small", ["en"], False, None))},
+        holdout=aggregate(judged, [settle(one, best.threshold) for one in judged], WEIGHT)
+        | {"threshold": {"optimism": -0.0625}, "borrowed": {owner: BORROWED for owner in SYSTEMS if owner != system}},
         boundaries=tuple(Boundary(*(None if v is None else float(v) for v in (row[0], *row[6:]))) for row in rows),
         judged=tuple(dev),
         queries=queries,
     )
     return replace(sheet, **changes)
+
+
+def make_independent(sheet: Sheet) -> Sheet:
+    """The same system on questions that are independent draws; its unanswerable ones moved."""
+    test = {"n": [12, 8], "statistic": 0.25, "direction": "higher"}
+    shift = {"answerable": test | {"p": 0.5, "p_holm": 0.75}, "unanswerable": test | {"p": 0.0004, "p_holm": 0.049}}
+    return replace(sheet, holdout=with_intervals(sheet.holdout) | {"shift": shift})
 
 
 def make_looks(*systems: str) -> tuple[Look, ...]:
@@ -120,6 +134,13 @@ def make_report(*sheets: Sheet, **changes: Any) -> Report:
     return replace(report, **changes)
 
 
+MEASURES = ("right", "weighted_error")
+INFERENCE = re.compile(
+    r"interval|confidence|bootstrap|\bpaired|randomi[sz]ation|significan|\bp[- _](value|holm)|\bholm\b|wilson|"
+    r"kolmogorov|two-sample|ci95|±",
+    re.IGNORECASE,
+)
+"""Words and keys of what only independent draws allow."""
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -141,10 +162,10 @@ def test_the_page_stands_alone_and_is_well_formed() -> None:
     assert not {"script", "link", "img", "iframe", "object", "form", "a"} & {one.tag for one in elements}
     names = {name for one in elements for name in one.attrib}
     assert not [name for name in names if name.startswith("on") or name in ("src", "href", "action")]
-    assert "url(" not in page and "@import" not in page and page.count("://") == page.count('xmlns="http://') == 4
+    assert "url(" not in page and "@import" not in page and page.count("://") == page.count('xmlns="http://') == 8
     outside = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
     assert set(re.findall(r"<(\w+)[^>]*/>", outside)) <= {"meta", "br", "col"}, "HTML closes no other element like that"
-    assert len(drawings(page)) == 4, "a sweep and a score plot for each system"
+    assert len(drawings(page)) == 8, "sweep, scores, cost frontier and risk over coverage of each system"
 
 
 def test_the_order_of_the_sections() -> None:
@@ -160,21 +181,21 @@ def test_the_verdict_names_what_matters() -> None:
     text = text_of(render(TEMPLATE, make_report(sheet, seen_by=make_looks(*"abc"))))
     contract, gate = sheet.holdout["contract"], sheet.holdout["gate"]
     assert "24 originals, 243 entries, snapshot abcdef012345 lexical" in text
-    assert f"answers at a signal of {figure(sheet.threshold.threshold)} or more (fp_weight 2)." in text
+    assert f"lets a signal of {figure(sheet.threshold.threshold)} or more through (fp_weight 2)." in text
     assert f"Contract: {contract['correct']} of {contract['total']} right." in text
     top, bottom = gate["answer_f1_of"]
     assert f"answer F1 {top / bottom:.3f} ({top}/{bottom}), refusal F1 " in text
     assert f"Weighted error: {figure(sheet.threshold.dev.weighted_error)} over 12 dev questions, " in text
     assert f"{gate['weighted_error']} over 12 holdout questions." in text
-    assert "seen by 3 distinct systems." in text
-    assert "seen by 1 distinct system." in text_of(render(TEMPLATE, make_report(sheet)))
+    assert "seen by 3 distinct versions." in text
+    assert "seen by 1 distinct version." in text_of(render(TEMPLATE, make_report(sheet)))
 
 
 def test_who_has_seen_the_holdout_is_listed_in_errors_per_question() -> None:
     one, two = make_looks("a" * 64, "b" * 64)
     other = replace(one, system="c" * 64, gaps={"former": one.gaps["lexical"]})
     text = text_of(render(TEMPLATE, make_report(seen_by=(one, other, two))))
-    assert "3 distinct systems have seen this holdout, in an order" in text
+    assert "3 distinct versions have seen this holdout, in an order" in text
     assert "dev over the 12 questions that it has today, the holdout over its 12;" in text
     assert "lexical former system dev holdout difference dev holdout difference" in text
     row = "0.200 2/10 0.450 9/20 +0.250"
@@ -204,11 +225,57 @@ def test_the_rankings_say_what_they_are_of() -> None:
     assert said not in off and "The coverage reranker is switched off." in off
 
 
-def test_no_word_of_intervals() -> None:
+COMPARED = {"difference": 0.125, "ci95": [-0.0625, 0.25], "p": 0.0004, "p_holm": 0.0008}
+
+
+def test_what_is_inferred_is_shown_for_independent_draws_alone() -> None:
+    sheet, comparisons = make_independent(make_sheet()), {"lexical_vs_neural": dict.fromkeys(MEASURES, COMPARED)}
     for independent in (False, True):
-        page = render(TEMPLATE, make_report(independent_draws=independent)).lower()
-        assert not re.search(r"interval|confidence|bootstrap|paired|significan|p-value|±|\bci\b", page)
+        report = make_report(sheet, independent_draws=independent, comparisons=comparisons)
+        page = render(TEMPLATE, report)
+        assert bool(INFERENCE.search(page)) is independent
         assert ("not independent draws (many share a document)" in page) is not independent
+        assert ("<h2>Beyond these questions</h2>" in page) is independent
+
+
+def test_every_rate_has_its_interval() -> None:
+    sheet = make_independent(make_sheet())
+    text = text_of(render(TEMPLATE, make_report(sheet, independent_draws=True)))
+    gate, kinds = sheet.holdout["gate"], sheet.holdout["answers"]["reasons"]["by_kind"]
+    (k, n), (low, high) = gate["refusal_recall_of"], wilson(*gate["refusal_recall_of"]) or (0, 0)
+    assert f"refusal recall, gate alone {k / n:.3f} [{low:.3f}, {high:.3f}] {k}/{n}" in text
+    assert "answer F1, gate and support" in text and "right, refusals included" in text
+    asked = kinds["missing"]
+    assert f"refused of missing {asked['refused'] / asked['total']:.3f} [" in text
+    assert "Systems against each other" not in text, "there is one"
+
+
+def test_comparisons_and_shifts_in_words() -> None:
+    comparisons = {"lexical_vs_neural": dict.fromkeys(MEASURES, COMPARED)}
+    sheets = [make_independent(make_sheet(system)) for system in ("lexical", "neural")]
+    page = render(TEMPLATE, make_report(*sheets, independent_draws=True, comparisons=comparisons))
+    row = "+0.125 [-0.062, +0.250] < 0.001 < 0.001"
+    assert f"lexical − neural share of right decisions {row} weighted error {row}" in text_of(page)
+    assert "Questions that share a document are exchanged and drawn together." in text_of(page)
+    tested = "(Kolmogorov-Smirnov D 0.250, p {}, after Holm {}; 12 on dev, 8 on the holdout)."
+    assert (
+        "lexical : the answerable questions' signals are not shown to have moved " + tested.format("0.500", "0.750")
+    ) in text_of(page)
+    assert (
+        "warning neural : the unanswerable questions' signals moved higher from dev to holdout "
+        + tested.format("< 0.001", "0.049")
+    ) in text_of(page)
+    assert shift_words(replace(sheets[0], holdout={"shift": {"answerable": None}})) == [
+        Shift(False, "dev or holdout has no answerable question to compare.")
+    ]
+
+
+def test_the_table_of_systems_tells_what_borrowing_would_cost() -> None:
+    sheets = make_sheet("lexical"), make_sheet("neural"), make_sheet("hybrid")
+    text = text_of(render(TEMPLATE, make_report(*sheets)))
+    assert "dev holdout dev − holdout lexical neural hybrid lexical –" in text
+    assert text.count("-0.062 own 17 +4 17 +4") == text.count("-0.062 17 +4 own 17 +4") == 1
+    assert "borrowed" not in text_of(render(TEMPLATE, make_report()))
 
 
 def test_every_text_is_escaped() -> None:
@@ -431,7 +498,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     paths["chain"] = folder / "chain"
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = (
-        "dataset: data/course\nsystems: [lexical]\n"
+        "dataset: data/course\nholdout: holdout\nsystems: [lexical]\n"
         "retrieval: {bm25_k1: 1.2, bm25_b: 0.75, pool: 30, rerank: true, top_k: 5, rrf_k: 60}\n"
     )
     files.write_bytes(paths["params"], params.encode())
@@ -461,7 +528,7 @@ def test_the_stage_writes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) 
     done = run_stage(paths, "1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     first = paths["report"].read_bytes()
-    assert "seen by 0 distinct systems." in text_of(first.decode()), "no ledger, no lines"
+    assert "seen by 0 distinct versions." in text_of(first.decode()), "no ledger, no lines"
     assert first.decode() == render(TEMPLATE, make_report(sheet, originals=1, entries=0, snapshot="s" * 64, seen_by=()))
     assert run_stage(paths, "2").returncode == 0
     assert paths["report"].read_bytes() == first
@@ -474,7 +541,7 @@ def test_the_stage_counts_the_ledger_and_names_what_is_missing(tmp_path: Path) -
     this = holdout_hash([Question(one.id, one.text) for one in read], [one.label for one in read])
     files.write_jsonl(paths["ledger"], [Seen(this, "c", name, {}) for name in ("one", "two")])
     assert run_stage(paths).returncode == 0
-    assert "seen by 2 distinct systems." in text_of(paths["report"].read_text(encoding="utf-8"))
+    assert "seen by 2 distinct versions." in text_of(paths["report"].read_text(encoding="utf-8"))
     files.write_json(paths["metrics"], {"other": {}})
     done = run_stage(paths)
     assert done.returncode == 1

@@ -37,7 +37,7 @@ def replace(path: str, old: str, new: str) -> Damage:
     return lambda project: project.edit(path, old, new)
 
 
-def param(section: str, name: str, value: float) -> Damage:
+def param(section: str, name: str, value: object) -> Damage:
     def damage(project: Project) -> None:
         path = project.root / "params.yaml"
         params = yaml.safe_load(path.read_bytes())
@@ -79,6 +79,28 @@ def froze_with_weight_5(project: Project) -> None:
     param("calibrate", "fp_weight", 2)(project)
 
 
+def certifying(objective: str) -> Damage:
+    """Choose a certified objective, with all that it needs of params.yaml and of dataset.yaml."""
+
+    def damage(project: Project) -> None:
+        project.edit(f"{SMALL}/dataset.yaml", "independent_draws: false", "independent_draws: true")
+        param("calibrate", "by_kind", [])(project)
+        param("calibrate", "objective", objective)(project)
+
+    return damage
+
+
+def froze_certified(objective: str, name: str, value: object) -> Damage:
+    """Freeze under a certified objective, then change one of its params."""
+
+    def damage(project: Project) -> None:
+        certifying(objective)(project)
+        project.run_stage("freeze_threshold")
+        param("calibrate", name, value)(project)
+
+    return damage
+
+
 def froze_on_another_branch(project: Project) -> None:
     """Bring the thresholds of a branch with another reranked depth, and nothing else of it."""
     project.git("checkout", "--quiet", "-b", "other")
@@ -106,6 +128,10 @@ def copied_from(system: str) -> Damage:
 
 DEV_LABELS, DEV_SET = f"{SMALL}/evaluation-only/dev.jsonl", "binding.dev_set"
 CATALOGUE, EMBEDDING = f"{CORPUS}/docs/catalogue.md", "artifacts/vectors/vectors.json"
+CERTIFICATE = {
+    **{"objective": "max_false_accept", "alpha": 0.05, "delta": 0.1},
+    **{"bound": 0.04, "errors": 0, "trials": 99, "why_not": None},
+}
 OF_ANOTHER_DATASET = write(THRESHOLD, (ROOT / THRESHOLD).read_bytes())
 STALE: dict[str, tuple[Damage, str]] = {
     "document edited": (append(CATALOGUE, b"\n"), "lexical binding.snapshot"),
@@ -127,6 +153,11 @@ STALE: dict[str, tuple[Damage, str]] = {
     "source that scores": (append("stages/answering/signal.py", b"\n"), "lexical binding.scoring"),
     "vocabulary": (append("stages/corpus/vocabulary.yaml", b"\n"), "lexical binding.scoring"),
     "weight": (param("calibrate", "fp_weight", 2.1), "lexical fp_weight"),
+    "objective": (certifying("max_false_accept"), "lexical rule"),
+    "alpha": (froze_certified("max_false_accept", "alpha", 0.1), "lexical rule"),
+    "delta": (froze_certified("max_false_accept", "delta", 0.05), "hybrid rule"),
+    "min_answers": (froze_certified("max_selective_risk", "min_answers", 99), "neural rule"),
+    "certificate edited": (frozen(certificate=CERTIFICATE), "lexical seal"),
     "threshold edited": (frozen(threshold=0.1), "lexical seal"),
     "refuse all edited": (frozen(threshold=None, refuse_all=True), "lexical seal"),
     "weight edited, resealed": (resealed(fp_weight=1.0), "lexical fp_weight"),
@@ -142,6 +173,7 @@ STALE_FOR_LABELS: dict[str, tuple[Damage, str]] = {
     "dev question": (append(f"{SMALL}/queries/dev.jsonl", b"\n"), DEV_SET),
     "threshold edited, resealed": (resealed(threshold=0.1), "threshold"),
     "refuse all, resealed": (resealed(threshold=None, refuse_all=True), "refuse_all"),
+    "certificate, resealed": (resealed(certificate=CERTIFICATE), "certificate"),
     "holdout question": (append(f"{SMALL}/queries/holdout.jsonl", b"\n"), "answers.questions"),
 }
 

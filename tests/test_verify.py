@@ -15,6 +15,7 @@ import yaml
 from stages.calibration.gate import Gate
 from stages.errors import BadInputError, StaleThresholdError
 from stages.files import read_json, read_yaml
+from stages.params import Source
 from stages.records import Answered, Part
 from stages.stage.declared import before, behind, declared_stages
 from stages.verify import load_gate
@@ -31,7 +32,7 @@ EDITED = {
     f"{SMALL}/queries/dev.jsonl": "score_dev",
     f"{SMALL}/evaluation-only/dev.jsonl": "sweep_thresholds",
     f"{SMALL}/evaluation-only/holdout.jsonl": "evaluate_holdout",
-    f"{SMALL}/dataset.yaml": "write_report",
+    f"{SMALL}/dataset.yaml": "freeze_threshold",
     "artifacts/index/lexical.npz": "build_index",
     "artifacts/encoder/checkpoint.npz": "train_encoder",
     "artifacts/vectors/hnsw.bin": "embed_corpus",
@@ -78,7 +79,7 @@ def test_the_first_broken_link_is_named(path: str, damaged: Project) -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_behind_a_stage_is_what_dvc_says(stage: str, finished: Project) -> None:
     told = finished.dvc("repro", "--dry", "--force", "--downstream", stage).stdout
-    declared = declared_stages(read_yaml(ROOT / "dvc.yaml"), SMALL)
+    declared = declared_stages(read_yaml(ROOT / "dvc.yaml"), Source(SMALL, "holdout"))
     assert {stage, *behind(declared, stage)} == set(re.findall(r"^Running stage '(\w+)'", told, re.MULTILINE))
     assert set(before(declared, stage)) == {stage, *(name for name in STAGES if stage in behind(declared, name))}
 
@@ -132,18 +133,21 @@ def test_a_part_that_was_tampered_with_is_told(name: str, damaged: Project) -> N
     assert stage == "score_dev" and finding in told
 
 
-@pytest.mark.parametrize(("stage", "option"), [("score_dev", "--questions"), ("evaluate_holdout", "--labels")])
-def test_a_stage_that_was_run_on_other_files_is_told(stage: str, option: str, damaged: Project) -> None:
+@pytest.mark.parametrize(
+    ("stage", "option", "declared"),
+    [("score_dev", "--questions", "queries/dev"), ("evaluate_holdout", "--labels", "evaluation-only/${holdout}")],
+)
+def test_a_stage_that_was_run_on_other_files_is_told(stage: str, option: str, declared: str, damaged: Project) -> None:
     """Questions or labels under another name, while dvc.yaml had that name."""
     arguments = damaged.stage(stage).arguments
     own = arguments[arguments.index(option) + 1]
     other = own.replace(".jsonl", "-other.jsonl")
     shutil.copyfile(damaged.root / own, damaged.root / other)
     path = damaged.root / "dvc.yaml"
-    declared = path.read_text(encoding="utf-8")
-    path.write_text(declared.replace(own.removeprefix(SMALL), other.removeprefix(SMALL)), encoding="utf-8")
+    before = path.read_text(encoding="utf-8")
+    path.write_text(before.replace(f"{declared}.jsonl", f"{declared}-other.jsonl"), encoding="utf-8")
     damaged.python(*(other if one == own else one for one in arguments))
-    path.write_text(declared, encoding="utf-8")
+    path.write_text(before, encoding="utf-8")
     found, told, _ = first_broken(damaged)
     assert found == stage and "which is not what dvc.yaml says" in told
     assert f"{other}, which dvc.yaml does not list" in told

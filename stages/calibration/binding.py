@@ -7,14 +7,15 @@ from typing import Any
 
 from stages.calibration.bykind import single, thresholds
 from stages.calibration.gate import Gate
-from stages.calibration.sweep import Row
-from stages.calibration.threshold import RULE, Threshold, dev_figures, seal_of
+from stages.calibration.objective import Choice, rule
+from stages.calibration.threshold import Threshold, dev_figures, seal_of
 from stages.errors import StaleThresholdError
 from stages.params import CalibrateParams
 from stages.records import Answered, Scored
 
-REMEDY = "dvc repro -f --no-run-cache freeze_threshold"
-ANSWER_REMEDY = "dvc repro -f --no-run-cache answer_holdout"
+REMEDY = "run `dvc repro -f --no-run-cache freeze_threshold`"
+SCORES_REMEDY = "name model, column and direction as they were, or run `frostline calibrate` on development scores"
+ANSWER_REMEDY = "run `dvc repro -f --no-run-cache answer_holdout`"
 
 
 def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParams, found: Mapping[str, Any]) -> None:
@@ -29,7 +30,7 @@ def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParam
         "system": (threshold.system, system),
         "fp_weight": (threshold.fp_weight, float(calibrate.fp_weight)),
         "one threshold a kind": (threshold.by_kind is not None, system in calibrate.by_kind),
-        "rule": (threshold.rule, RULE),
+        "rule": (threshold.rule, rule(calibrate)),
         **{f"binding.{name}": (bound[name], value) for name, value in found.items()},
     }
     _refuse(system, pairs)
@@ -40,12 +41,28 @@ def check_questions(threshold: Threshold, scored: Scored, questions: str) -> Non
     _refuse(threshold.system, {"dev_records.questions": (scored.questions, questions)})
 
 
-def check_derived(threshold: Threshold, rows: Mapping[str, Row]) -> None:
-    """Compare a frozen threshold with the best rows that its bound records and labels give when swept again."""
+def check_scores(threshold: Threshold, model: str, scoring: str) -> None:
+    """Compare a threshold frozen over another system's scores with whose scores these are (`scoring_words`).
+
+    Raises StaleThresholdError listing every mismatch.
+    """
+    pairs: dict[str, tuple[object, object]] = {
+        "seal": (threshold.seal, seal_of(threshold)),
+        "binding.model": (threshold.binding.model, model),
+        "binding.scoring": (threshold.binding.scoring, scoring),
+        "one threshold a kind": (threshold.by_kind is not None, False),
+    }
+    _refuse(threshold.system, pairs, SCORES_REMEDY)
+
+
+def check_derived(threshold: Threshold, choice: Choice) -> None:
+    """Compare a frozen threshold with what its bound records and labels give when it is chosen again."""
+    rows = choice.rows
     pairs: dict[str, tuple[object, object]] = {
         "threshold": (threshold.threshold, single(rows)),
         "by_kind": (threshold.by_kind, thresholds(rows)),
         "refuse_all": (threshold.refuse_all, all(row.refuse_all for row in rows.values())),
+        "certificate": (threshold.certificate, choice.certificate),
     }
     frozen, derived = asdict(threshold.dev), asdict(dev_figures(rows.values()))
     _refuse(threshold.system, pairs | {f"dev.{name}": (frozen[name], derived[name]) for name in frozen})
@@ -67,10 +84,12 @@ def check_answers(answered: Answered, threshold: Threshold, found: Mapping[str, 
         "answers.questions": (made.questions, found["questions"]),
         "answers.params_and_sources": (answered.system, found["system"]),
     }
-    gate = Gate(threshold)
-    decided = [gate.settle(record) for record in made.records]
-    met = zip_longest(made.records, answered.decisions, decided)
-    pairs |= {f"answers.{one.id if one else 'more'}": (was, now) for one, was, now in met if was != now}
+    if answered.seal == threshold.seal:
+        gate = Gate(threshold)
+        met = zip_longest(answered.decisions, (gate.settle(record) for record in made.records))
+        same = sum(was == now for was, now in met)
+        pairs["answers.decisions"] = (len(answered.decisions), same)
+        pairs["answers.records"] = (len(made.records), same)
     _refuse(threshold.system, pairs, ANSWER_REMEDY)
 
 
@@ -78,6 +97,4 @@ def _refuse(system: str, pairs: Mapping[str, tuple[object, object]], remedy: str
     """Raise StaleThresholdError when some (frozen, found) pair differs."""
     lines = [f"  {name}: frozen {was}, found {now}" for name, (was, now) in pairs.items() if was != now]
     if lines:
-        raise StaleThresholdError(
-            f"{system}: what is frozen does not belong here; run `{remedy}`:\n" + "\n".join(lines)
-        )
+        raise StaleThresholdError(f"{system}: what is frozen does not belong here; {remedy}:\n" + "\n".join(lines))

@@ -3,6 +3,10 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+from stages.calibration.sweep import Floats
 from stages.calibration.threshold import Threshold
 from stages.records import Decision, TopKind
 
@@ -30,11 +34,16 @@ class Undecided(Protocol):
 
 
 def accepts(signal: float | None, threshold: float | None) -> bool:
-    """True when the system may answer: signal >= threshold. This is the one owner of that comparison.
+    """True when the system may answer: signal >= threshold. This module is the one owner of that comparison.
 
     A signal of None (no candidate) is never accepted; a threshold of None accepts nothing ("refuse all").
     """
     return signal is not None and threshold is not None and signal >= threshold
+
+
+def accepts_each(signals: Floats, threshold: float | None) -> npt.NDArray[np.bool_]:
+    """Give `accepts` for (n,) signals at once."""
+    return np.zeros(len(signals), dtype=np.bool_) if threshold is None else signals >= threshold
 
 
 def settle(record: Undecided, threshold: float | None) -> Decision:
@@ -58,12 +67,18 @@ class Gate:
         gate = load_gate("path/to/project", "lexical")  # StaleThresholdError when anything changed since it was frozen
         signal = 0.9  # of your best candidate, made the way that the development signals were made
         print("answer" if gate.decide(signal) else "I don't know")
+
+    It was verified when it was loaded; load it again to verify again. It is the gate alone: the pipeline answers only
+    where the support check holds as well.
     """
 
     frozen: Threshold
 
-    def decide(self, signal: float | None, top: TopKind = "text") -> bool:
-        """True when the system may answer. None is no candidate; `top` says what the best candidate is."""
+    def decide(self, signal: float | None, top: TopKind | None = None) -> bool:
+        """True when the signal passes. None is no candidate.
+
+        top: what the best candidate is; without it a system with one threshold a kind passes nothing.
+        """
         return accepts(signal, self.bar(top))
 
     def bar(self, top: TopKind | None) -> float | None:

@@ -4,7 +4,7 @@ The positive class is "the system answers". A boundary accepts what `stages.cali
 distinct signals are boundaries, so ties are never split. Errors and F1 are exact: 3 x 0.1 costs what 0.3 costs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
@@ -35,7 +35,7 @@ class Row(NamedTuple):
     refusal_f1: Fraction | None
 
 
-class _Scores(NamedTuple):
+class Scores(NamedTuple):
     """Signals apart by label, each ascending. The totals also count the questions without a signal."""
 
     positives: Floats
@@ -53,8 +53,8 @@ def sweep(signals: Signals, answerable: Answerable, fp_weight: Fraction) -> list
 
     The rows do not depend on the order of the questions. Raises BadInputError for unequal lengths, NaN and infinities.
     """
-    scores = _by_label(signals, answerable)
-    return _rows(scores, np.unique(np.concatenate([scores.positives, scores.negatives])), fp_weight)
+    scores = by_label(signals, answerable)
+    return rows_at(scores, np.unique(np.concatenate([scores.positives, scores.negatives])), fp_weight)
 
 
 def choose(rows: Sequence[Row]) -> Row:
@@ -77,13 +77,14 @@ def optimal(signals: Signals, answerable: Answerable, fp_weight: Fraction) -> Ro
     "refuse all" can be chosen. Among positives' signals of equal error, FP and FN are linear in TP, which makes
     2TP / (2TP + FP + FN) monotone in TP: the highest F1 stands at one of the two ends. Arguments as in `sweep`.
     """
-    scores = _by_label(signals, answerable)
+    scores = by_label(signals, answerable)
     thresholds = np.unique(scores.positives)
     least = _least_error(scores, thresholds, fp_weight)
-    return choose(_rows(scores, np.unique(thresholds[[*least[:1], *least[-1:]]]), fp_weight))
+    return choose(rows_at(scores, np.unique(thresholds[[*least[:1], *least[-1:]]]), fp_weight))
 
 
-def _by_label(signals: Signals, answerable: Answerable) -> _Scores:
+def by_label(signals: Signals, answerable: Answerable) -> Scores:
+    """Check and part the signals. Arguments and errors as in `sweep`."""
     if len(signals) != len(answerable):
         raise BadInputError(f"{len(signals)} signals for {len(answerable)} labels; give one of each for every question")
     values = np.array(signals, dtype=np.float64) + 0.0
@@ -93,7 +94,7 @@ def _by_label(signals: Signals, answerable: Answerable) -> _Scores:
     positive = np.array(answerable, dtype=np.bool_)
     n_positive = int(np.count_nonzero(positive))
     positives, negatives = np.sort(values[scored & positive]), np.sort(values[scored & ~positive])
-    return _Scores(positives, negatives, n_positive, len(values) - n_positive)
+    return Scores(positives, negatives, n_positive, len(values) - n_positive)
 
 
 def _refuse_unusable(signals: Signals, suspects: npt.NDArray[np.intp]) -> None:
@@ -101,17 +102,17 @@ def _refuse_unusable(signals: Signals, suspects: npt.NDArray[np.intp]) -> None:
     raise BadInputError("\n".join(f"signal {n}: expected a finite number or None, got {signals[n]}" for n in found))
 
 
-def _accepted(ascending: Floats, thresholds: Floats) -> Counts:
+def accepted_at(ascending: Floats, thresholds: Floats) -> Counts:
     """Count the scores at or above each threshold."""
     return len(ascending) - np.searchsorted(ascending, thresholds, side="left")
 
 
-def _least_error(scores: _Scores, thresholds: Floats, fp_weight: Fraction) -> npt.NDArray[np.intp]:
+def _least_error(scores: Scores, thresholds: Floats, fp_weight: Fraction) -> npt.NDArray[np.intp]:
     """Give the places of the thresholds with the least weighted error; none where "refuse all" alone has it.
 
     The cost is what a threshold adds to the error of "refuse all", in whole numbers: 64 bits where they suffice.
     """
-    tp, fp = _accepted(scores.positives, thresholds), _accepted(scores.negatives, thresholds)
+    tp, fp = accepted_at(scores.positives, thresholds), accepted_at(scores.negatives, thresholds)
     top, bottom = fp_weight.as_integer_ratio()
     largest = top * (scores.n_negative + 1) + bottom * (scores.n_positive + 1)
     kind = "int64" if largest <= INT64_MAX else "object"
@@ -119,13 +120,15 @@ def _least_error(scores: _Scores, thresholds: Floats, fp_weight: Fraction) -> np
     return np.flatnonzero(cost == cost.min(initial=0))
 
 
-def _rows(scores: _Scores, thresholds: Floats, fp_weight: Fraction) -> list[Row]:
-    tp, fp = _accepted(scores.positives, thresholds), _accepted(scores.negatives, thresholds)
+def rows_at(scores: Scores, thresholds: Floats, fp_weight: Fraction) -> list[Row]:
+    """Give the rows of some thresholds in their order, and "refuse all" last."""
+    tp, fp = accepted_at(scores.positives, thresholds), accepted_at(scores.negatives, thresholds)
     counted = zip(thresholds.tolist(), tp.tolist(), fp.tolist(), strict=True)
-    return [*(_row(scores, *boundary, fp_weight) for boundary in counted), _row(scores, None, 0, 0, fp_weight)]
+    return [*(row_at(scores, *boundary, fp_weight) for boundary in counted), row_at(scores, None, 0, 0, fp_weight)]
 
 
-def _row(scores: _Scores, threshold: float | None, tp: int, fp: int, fp_weight: Fraction) -> Row:
+def row_at(scores: Scores, threshold: float | None, tp: int, fp: int, fp_weight: Fraction) -> Row:
+    """Give the row of a threshold, None for "refuse all", that accepts tp answerable and fp unanswerable questions."""
     fn, tn = scores.n_positive - tp, scores.n_negative - fp
     error = fn + fp_weight * fp
     return Row(threshold, threshold is None, tp, fp, fn, tn, error, _f1(tp, fp + fn), _f1(tn, fn + fp))
@@ -136,8 +139,8 @@ def _f1(right: int, wrong: int) -> Fraction | None:
     return Fraction(2 * right, 2 * right + wrong) if right + wrong else None
 
 
-def cells(row: Row) -> tuple[object, ...]:
-    """One line of a sweep's CSV: exact values as the nearest number, None as an empty cell."""
+def cells(row: Iterable[object]) -> tuple[object, ...]:
+    """One line of a CSV: exact values as the nearest number, None as an empty cell."""
     return tuple(_number(value) if isinstance(value, Fraction) else value for value in row)
 
 

@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import Any
 
 from stages.calibration.bykind import single, thresholds
+from stages.calibration.objective import Certificate, Choice, rule
 from stages.calibration.sweep import Row
 from stages.hashing import hash_of, sha256
+from stages.params import CalibrateParams
 from stages.records import Scored, TopKind
 
-RULE = "least weighted_error = fn + fp_weight * fp, then higher answer_f1, then higher threshold"
 _LEXICAL = (
     *("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration/gate.py"),
     *("stages/assemble.py", "stages/files.py", "stages/hashing.py", "stages/params.py", "stages/records.py"),
@@ -48,13 +49,16 @@ class Binding:
     dev_set      development texts and labels.
     dev_records  the records that were swept.
     scoring      the params and sources that make the signal.
+
+    Of scores that another system made (`freeze_scores`): `model` is the name that was given; `dev_set` hashes ids and
+    labels, `dev_records` the file of scores; `scoring` says in words which column and direction (`scoring_words`).
     """
 
     model: str | None
     checkpoint: str | None
     dimension: int | None
-    snapshot: str
-    index: str
+    snapshot: str | None
+    index: str | None
     vectors: str | None
     dev_set: str
     dev_records: str
@@ -80,6 +84,7 @@ class Threshold:
     """The sealed record. `seal` is the sha256 of the canonical JSON of everything else.
 
     by_kind: one threshold for each kind of best candidate, None to refuse all of it; `threshold` is then None.
+    rule: what it was chosen for (`stages.calibration.objective`); certificate: what that promises, None for nothing.
     """
 
     system: str
@@ -88,6 +93,7 @@ class Threshold:
     refuse_all: bool
     fp_weight: float
     rule: str
+    certificate: Certificate | None
     binding: Binding
     dev: DevFigures
     seal: str
@@ -108,8 +114,8 @@ def seal_of(threshold: Threshold) -> str:
     return hash_of({key: value for key, value in asdict(threshold).items() if key != "seal"})
 
 
-def freeze(scored: Scored, rows: Mapping[str, Row], dev_set: str, dev_records: str, fp_weight: Fraction) -> Threshold:
-    """Bind the best rows over `scored` (`best_rows`) and seal them. dev_records: sha256 of the file that held it."""
+def freeze(scored: Scored, choice: Choice, dev_set: str, dev_records: str, calibrate: CalibrateParams) -> Threshold:
+    """Bind the choice over `scored` (`choose_rows`) and seal it. dev_records: sha256 of the file that held `scored`."""
     binding = Binding(
         model=scored.model,
         checkpoint=scored.checkpoint,
@@ -121,15 +127,42 @@ def freeze(scored: Scored, rows: Mapping[str, Row], dev_set: str, dev_records: s
         dev_records=dev_records,
         scoring=scored.scoring,
     )
-    return _frozen(scored.system, binding, rows, fp_weight)
+    return _frozen(scored.system, binding, choice, rule(calibrate), calibrate.weight)
+
+
+def scoring_words(column: str, lower_is_better: bool) -> str:
+    """How the scores of another system become signals, "na_prob, lower is better" by their negatives."""
+    return f"{column}, {'lower' if lower_is_better else 'higher'} is better"
+
+
+def freeze_scores(
+    model: str, scoring: str, choice: Choice, dev_set: str, dev_records: str, calibrate: CalibrateParams
+) -> Threshold:
+    """Bind the choice over the scores that another system made (`choose_row`), and seal it; see `Binding`."""
+    binding = Binding(
+        model=model,
+        checkpoint=None,
+        dimension=None,
+        snapshot=None,
+        index=None,
+        vectors=None,
+        dev_set=dev_set,
+        dev_records=dev_records,
+        scoring=scoring,
+    )
+    return _frozen(model, binding, choice, rule(calibrate), calibrate.weight)
 
 
 def at_weight(frozen: Threshold, rows: Mapping[str, Row], fp_weight: Fraction) -> Threshold:
-    """The threshold that would be frozen at another weight, bound to the same; `rows` are the best ones there."""
-    return _frozen(frozen.system, frozen.binding, rows, fp_weight)
+    """The threshold that would be frozen at another weight, bound to the same; `rows` are the best ones there.
+
+    `frozen` is one of the least weighted error: under another objective the weight decides nothing.
+    """
+    return _frozen(frozen.system, frozen.binding, Choice(dict(rows), None), frozen.rule, fp_weight)
 
 
-def _frozen(system: str, binding: Binding, rows: Mapping[str, Row], fp_weight: Fraction) -> Threshold:
+def _frozen(system: str, binding: Binding, choice: Choice, rule: str, fp_weight: Fraction) -> Threshold:
+    rows = choice.rows
     return sealed(
         Threshold(
             system=system,
@@ -137,7 +170,8 @@ def _frozen(system: str, binding: Binding, rows: Mapping[str, Row], fp_weight: F
             by_kind=thresholds(rows),
             refuse_all=all(row.refuse_all for row in rows.values()),
             fp_weight=float(fp_weight),
-            rule=RULE,
+            rule=rule,
+            certificate=choice.certificate,
             binding=binding,
             dev=dev_figures(rows.values()),
             seal="",

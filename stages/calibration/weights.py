@@ -1,17 +1,16 @@
 """The frontier: the weights at which another threshold would be chosen than at the frozen one.
 
-The weighted error FN + w FP of a boundary is a line in the weight w. A choice therefore holds on one interval of
-weights, whose ends are crossings with the lines of other boundaries. Weights and crossings are exact.
+A choice holds on one interval of weights (`stages.calibration.hull`); where each kind has a threshold, all of them stay
+where the intervals meet. Weights and crossings are exact.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from stages.calibration.bykind import Signalled, split_by_kind
-from stages.calibration.sweep import Row, choose, preference, sweep
-
-BELOW, ABOVE = -1, 1
+from stages.calibration.hull import Optimum, hull
+from stages.calibration.sweep import Row, choose
 
 
 class End(NamedTuple):
@@ -32,35 +31,40 @@ class Frontier(NamedTuple):
     above: End | None
 
 
+class _Around(NamedTuple):
+    """What is chosen at the frozen weight, and its neighbours on the hull; at an end of the hull it is its own."""
+
+    below: Row
+    here: Optimum
+    above: Row
+
+
 def frontier(records: Sequence[Signalled], answerable: Sequence[bool], fp_weight: Fraction, by_kind: bool) -> Frontier:
     """Give the largest interval of weights around `fp_weight` in which every best row stays the same.
 
     Arguments as in `best_rows`; fp_weight above 0. Where each kind has a threshold, it ends where the first one moves.
     """
     parts = split_by_kind(records, answerable, by_kind)
-    swept = {kind: sweep(signals, known, fp_weight) for kind, (signals, known) in parts.items()}
-    return Frontier(_end(swept, BELOW), _end(swept, ABOVE))
+    around = {kind: _around(hull(signals, known, fp_weight)) for kind, (signals, known) in parts.items()}
+    return Frontier(_below(around), _above(around))
 
 
-def _end(swept: dict[str, list[Row]], side: int) -> End | None:
-    crossings = [crossing for rows in swept.values() for crossing in _crossings(rows, side)]
-    if not crossings:
+def _around(optima: Sequence[Optimum]) -> _Around:
+    rows = [one.row for one in optima]
+    at = rows.index(choose(rows))
+    return _Around(rows[max(at - 1, 0)], optima[at], rows[min(at + 1, len(rows) - 1)])
+
+
+def _below(around: dict[str, _Around]) -> End | None:
+    weight, moves = max((one.here.low, not one.here.low_holds) for one in around.values())
+    beyond = {kind: one.below if one.here.low == weight else one.here.row for kind, one in around.items()}
+    return End(weight, not moves, beyond) if weight else None
+
+
+def _above(around: dict[str, _Around]) -> End | None:
+    ends = [(one.here.high, one.here.high_holds) for one in around.values() if one.here.high is not None]
+    if not ends:
         return None
-    weight, holds = min(crossings, key=lambda crossing: (crossing[0] * side, crossing[1]))
-    return End(weight, holds, {kind: _beyond(rows, weight, side) for kind, rows in swept.items()})
-
-
-def _crossings(rows: Sequence[Row], side: int) -> Iterator[tuple[Fraction, bool]]:
-    """Yield the weights on one side at which another row costs as much as the best, and whether that wins the tie.
-
-    A row with fewer false accepts takes over above, one with more below; at weight 0, which is none, nothing does.
-    """
-    best = choose(rows)
-    for row in rows:
-        if (best.fp - row.fp) * side > 0 and row.fn != best.fn:
-            yield Fraction(row.fn - best.fn, best.fp - row.fp), preference(best) > preference(row)
-
-
-def _beyond(rows: Sequence[Row], weight: Fraction, side: int) -> Row:
-    """Choose right beyond a weight: of lines that meet there the one with the least error on that side."""
-    return max(rows, key=lambda row: (-row.fn - weight * row.fp, -side * row.fp, *preference(row)))
+    weight, holds = min(ends)
+    beyond = {kind: one.above if one.here.high == weight else one.here.row for kind, one in around.items()}
+    return End(weight, holds, beyond)

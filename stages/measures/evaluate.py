@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -12,6 +12,8 @@ from stages.measures.context import ContextCounts, context_counts, context_metri
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
 from stages.measures.relevance import holds, relevant_ids
+from stages.measures.selective import selective_metrics
+from stages.measures.units import units_of
 from stages.records import Category, Decision, Entry, Label, Record, Span, TopKind
 
 
@@ -21,6 +23,7 @@ class Judged:
 
     rank_before/rank_after  first relevant rank in the pool before and after reranking; None when it holds none.
     cited/verified          the record has citations; each quote was compared with its original.
+    unit                    what it is drawn with where documents group the questions (`units_of`); alone, its own id.
     """
 
     id: str
@@ -38,6 +41,7 @@ class Judged:
     cited: bool
     verified: bool
     context: ContextCounts
+    unit: str
 
     @property
     def answerable(self) -> bool:
@@ -71,6 +75,7 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
         cited=bool(record.citations),
         verified=verified,
         context=context_counts(record.context, label, entries),
+        unit=label.id,
     )
 
 
@@ -94,7 +99,9 @@ def judge_all(
     ]
     if findings:
         raise BadInputError("\n".join(findings))
-    return [judge(record, expected[record.id], entries, verified[record.id]) for record in records]
+    units = units_of(labels, "document")
+    judged = (judge(record, expected[record.id], entries, verified[record.id]) for record in records)
+    return [replace(one, unit=units[one.id]) for one in judged]
 
 
 def _twice(where: str, names: Sequence[str]) -> list[str]:
@@ -158,6 +165,8 @@ def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight
     retrieval  before and after reranking, over answerable questions.
     gate, support, decision   the threshold alone, the support check alone, both, each against answerability.
     context, citations        as in their rooms.
+    selective  the signal over all thresholds, right being answerable. Where each kind of best candidate has a threshold
+               of its own, signals on two scales are mixed here as if they were one.
     """
     outcomes = [outcome(row, decision) for row, decision in zip(judged, decisions, strict=True)]
     fixed = [row for row in judged if row.contract]
@@ -178,4 +187,5 @@ def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight
         "decision": refusal_metrics(confusion(answerable, [not result.refused for result in outcomes]), fp_weight),
         "context": context_metrics([row.context for row in judged], answerable),
         "citations": citation_counts(outcomes),
+        "selective": selective_metrics([row.signal for row in judged], answerable),
     }

@@ -84,9 +84,9 @@ def meaning(seen_by: Sequence[Look]) -> str:
     if not seen_by:
         return "The ledger has no line on the holdout of the last evaluation."
     if len(seen_by) == 1:
-        return "One system has seen this holdout: by the ledger, no choice was guided by its results before."
+        return "One version has seen this holdout: by the ledger, no choice was guided by its results before."
     return (
-        f"{len(seen_by)} distinct systems have seen this holdout, in an order that the ledger does not know: only to "
+        f"{len(seen_by)} distinct versions have seen this holdout, in an order that the ledger does not know: only to "
         "the first of them were its questions new; what was changed after a look may have been fitted to them."
     )
 
@@ -104,7 +104,7 @@ def ledger_table(seen_by: Sequence[Look]) -> str:
     """One row a look, as text."""
     names = sources(seen_by)
     over = ("", *(cell for name in names for cell in (name, "", "")))
-    head = ("system", *("dev", "holdout", "difference") * len(names))
+    head = ("version", *("dev", "holdout", "difference") * len(names))
     return aligned([over, head, *(_row(look, names) for look in seen_by)])
 
 

@@ -16,7 +16,7 @@ from stages.measures.table import aligned, cell, threshold_cell
 
 HEAD = (
     *("weight", "dev threshold", "gate FP", "gate FN", "gate answer F1", "gate refusal F1"),
-    *("decision FP", "decision FN", "changed"),
+    *("decision FP", "decision FN", "decision error", "changed"),
 )
 COLUMNS = 120
 
@@ -55,8 +55,11 @@ def compare(judged: Sequence[Judged], frozen: Threshold, weight: Fraction) -> Co
 def weights_text(judged: Sequence[Judged], frozen: Threshold, weights: Iterable[Fraction]) -> str:
     """One row a weight, the frozen one among them and marked; the frontier; the decisions that change.
 
-    By rising weight, whatever their order and number; `judged` are the records that `frozen` was chosen on.
+    By rising weight, whatever their order and number; `judged` are the records that `frozen` was chosen on. Where its
+    objective is another, the weight decides nothing: one line says so.
     """
+    if frozen.certificate:
+        return _wrapped(f"{frozen.system}: the weight decides nothing under this rule: {frozen.rule}")
     at = Fraction(repr(frozen.fp_weight))
     known = [one.answerable for one in judged]
     compared = [compare(judged, frozen, weight) for weight in sorted({at, *weights})]
@@ -97,6 +100,7 @@ def _row(one: Compared, frozen: bool) -> tuple[str, ...]:
         *(str(one.gate[count]) for count in ("fp", "fn")),
         *(cell(one.gate[rate]) for rate in ("answer_f1", "refusal_f1")),
         *(str(one.decision[count]) for count in ("fp", "fn")),
+        f"{one.decision['weighted_error']:g}",
         str(len(one.refused) + len(one.answered)),
     )
 

@@ -73,9 +73,10 @@ class Sheet:
 class Report:
     """The whole page.
 
-    seen_by  the distinct systems that have met this holdout.
-    rerank   the reranker is switched on.
-    encoder  the encoder's part of metrics.json, None where no system has one.
+    seen_by      the distinct systems that have met this holdout.
+    rerank       the reranker is switched on.
+    encoder      the encoder's part of metrics.json, None where no system has one.
+    comparisons  that of pairs of systems, shown where the questions are independent draws.
     """
 
     dataset: str
@@ -88,6 +89,7 @@ class Report:
     rerank: bool
     encoder: dict[str, Any] | None
     sheets: tuple[Sheet, ...]
+    comparisons: dict[str, Any] | None = None
 
 
 def parse_sweep(text: str, name: str) -> tuple[Boundary, ...]:

@@ -9,7 +9,10 @@ from markupsafe import Markup
 from stages.errors import BadInputError
 from stages.measures.ledger import basis, meaning, sources
 from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
+from stages.report.beyond import estimates, p_text, shift_words
+from stages.report.coverage_plot import coverage_plot
 from stages.report.frame import signal_scale
+from stages.report.frontier_plot import frontiers
 from stages.report.inputs import Report, Sheet
 from stages.report.reasons import COLUMNS, reason_table
 from stages.report.score_plot import Point, score_plot
@@ -20,6 +23,9 @@ from stages.report.wrong import expected, held_answer, relevant_rank, wrong_deci
 FILTERS = {
     "figure": figure,
     "ratio": ratio,
+    "p_text": p_text,
+    "estimates": estimates,
+    "shift_words": shift_words,
     "difference": difference,
     "meaning": meaning,
     "sources": sources,
@@ -28,6 +34,8 @@ FILTERS = {
     "relevant_rank": relevant_rank,
     "reason_table": reason_table,
     "wrong_decisions": wrong_decisions,
+    "frontiers": frontiers,
+    "coverage_plot": coverage_plot,
 }
 
 
@@ -48,7 +56,10 @@ def render(template: str, report: Report) -> str:
 def reach(report: Report) -> str:
     """Say how far the figures reach: over questions that hang together they are counts and no estimate."""
     if report.independent_draws:
-        return "The dataset calls its questions independent draws; every figure here is a count over this set."
+        return (
+            "The dataset calls its questions independent draws; every figure here is a count over this set, and "
+            "“Beyond these questions” says how far it reaches."
+        )
     shared = f" (many share a {report.group_by})" if report.group_by else ""
     return (
         f"These questions are not independent draws{shared}: every figure here is a count over this set, no estimate."

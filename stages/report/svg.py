@@ -4,6 +4,7 @@ An element carries classes, no colours: the page's style sheet owns them.
 """
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 from xml.etree.ElementTree import Element, tostring
 
@@ -36,6 +37,11 @@ def node(tag: str, kind: str = "", *children: Element, text: str | None = None, 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
     """A straight line."""
     return node("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def path(kind: str, points: Iterable[tuple[float, float]]) -> Element:
+    """Straight lines from point to point."""
+    return node("polyline", kind, points=" ".join(f"{decimal(x, 2)},{decimal(y, 2)}" for x, y in points))
 
 
 def words(kind: str, text: str, x: float, y: float, anchor: str = "start") -> Element:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stages.errors import BadInputError
+from stages.params import Source
 
 NEEDED = ("build_index", "freeze_threshold", "evaluate_holdout")
 """Stages that the commands name."""
@@ -31,9 +32,9 @@ def artifact_paths(pipeline: Mapping[str, Any]) -> dict[str, str]:
     raise BadInputError("dvc.yaml: vars: expected a first item `path` with the artifacts' file names")
 
 
-def declared_stages(pipeline: Mapping[str, Any], dataset: str) -> dict[str, Declared]:
+def declared_stages(pipeline: Mapping[str, Any], source: Source) -> dict[str, Declared]:
     """Every stage by name, in the order of dvc.yaml. Raises BadInputError for an entry or variable it cannot read."""
-    known = {"dataset": dataset} | {f"path.{name}": path for name, path in artifact_paths(pipeline).items()}
+    known = source._asdict() | {f"path.{name}": path for name, path in artifact_paths(pipeline).items()}
     stages = pipeline.get("stages")
     if not isinstance(stages, dict) or not stages or not all(isinstance(entry, dict) for entry in stages.values()):
         raise BadInputError(f"dvc.yaml: stages: expected a mapping of stages, got {stages!r}")

@@ -10,7 +10,7 @@ from typing import Any
 from stages import files
 from stages.errors import BadInputError, FrostlineError
 from stages.hashing import plain_numbers
-from stages.params import load_dataset
+from stages.params import load_source
 from stages.records import Part
 from stages.stage.declared import Declared, covers, declared_stages
 from stages.stage.watch import Watch, is_guarded
@@ -30,13 +30,13 @@ def run_stage(name: str, description: str | None, paths: tuple[str, ...], main: 
 
 def _run_stage(name: str, paths: argparse.Namespace, main: Main) -> None:
     root, params = Path(), files.read_params(paths.params)
-    dataset = load_dataset(params)
-    declared = declared_stages(files.read_yaml("dvc.yaml"), dataset).get(name)
+    source = load_source(params)
+    declared = declared_stages(files.read_yaml("dvc.yaml"), source).get(name)
     if declared is None:
         raise BadInputError(f"dvc.yaml: no stage {name}")
-    ledger = [word for word in declared.words if is_guarded(word, dataset)]
+    ledger = [word for word in declared.words if is_guarded(word, source.dataset)]
     listed = (*declared.deps, *declared.outs, *ledger, "dvc.yaml", "params.yaml")
-    watch = Watch(root, dataset, listed, blind=name in ANSWERING)
+    watch = Watch(root, source.dataset, listed, blind=name in ANSWERING)
     watch.note_sources()
     sys.addaudithook(watch)
     handed = {section: params[section] for section in declared.params if section in params}

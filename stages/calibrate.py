@@ -1,0 +1,207 @@
+"""`frostline calibrate`: freeze a threshold over the scores of any system, then try it on a holdout.
+
+Needs nothing of a project: neither params.yaml nor dvc.yaml nor a corpus.
+"""
+
+import json
+import re
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from stages import files
+from stages.calibration.binding import check_scores
+from stages.calibration.cells import Columns
+from stages.calibration.gate import accepts_each
+from stages.calibration.objective import choose_row
+from stages.calibration.sweep import Row, cells, sweep
+from stages.calibration.thin import boundaries, snapped
+from stages.calibration.threshold import Threshold, freeze_scores, scoring_words
+from stages.errors import BadInputError
+from stages.measures.calibrated import dev_counts, figures, figures_table, observed_text, threshold_text
+from stages.measures.refusal import confusion
+from stages.params import OBJECTIVES, CalibrateParams, load_section
+from stages.report.calibrated import calibrated_page
+from stages.scores import Scores, read_scores, read_squad, read_threshold
+
+FP_WEIGHT = 2.0
+"""What params.yaml ships with, so that figures compare with those of a pipeline that nobody changed."""
+SETTINGS = ("fp_weight", "objective", "alpha", "delta", "min_answers")
+OF_OBJECTIVE: dict[str, tuple[str, ...]] = {
+    "weighted_error": (),
+    "max_false_accept": ("alpha", "delta"),
+    "max_selective_risk": ("alpha", "delta", "min_answers"),
+}
+"""The settings that an objective has to itself."""
+THRESHOLD, SWEEP, PAGE = "threshold.json", "sweep.csv", "calibration.html"
+
+
+def read(arguments: Namespace) -> Scores:
+    """The scores that the arguments name."""
+    if not arguments.squad:
+        columns = Columns("id", arguments.score_column or "score", arguments.label_column or "answerable")
+        return read_scores(arguments.scores, columns, arguments.lower_is_better)
+    if arguments.score_column or arguments.label_column or arguments.lower_is_better:
+        raise BadInputError("--squad says itself which column and direction; leave the others out")
+    return read_squad(arguments.scores, arguments.squad)
+
+
+def freeze(scores: Scores, model: str, calibrate: CalibrateParams) -> Threshold:
+    """The threshold that the objective chooses over the scores, bound to them and sealed.
+
+    Raises BadInputError where only one class is there: any threshold would do, or none.
+    """
+    answerable = int(scores.answerable.sum())
+    if answerable in (0, len(scores.answerable)):
+        side = "answerable" if answerable else "unanswerable"
+        raise BadInputError(f"all {len(scores.answerable)} items are {side}; a threshold needs both kinds")
+    choice = choose_row(scores.signals, scores.answerable, calibrate)
+    scoring = scoring_words(scores.column, scores.lower_is_better)
+    return freeze_scores(model, scoring, choice, scores.items, scores.sha256, calibrate)
+
+
+def dev(frozen: Threshold) -> dict[str, Any]:
+    """`figures` of the threshold on the items that it was chosen on."""
+    return figures(dev_counts(frozen), _weight(frozen))
+
+
+def evaluate(frozen: Threshold, scores: Scores) -> dict[str, Any]:
+    """`figures` of the threshold on a holdout. Raises BadInputError for the very items that it was chosen on."""
+    if frozen.binding.dev_records == scores.sha256 or frozen.binding.dev_set == scores.items:
+        raise BadInputError(
+            "these are the items that the threshold was chosen on, no holdout; their figures stand in its `dev`"
+        )
+    accepted = accepts_each(scores.signals, frozen.threshold)
+    return figures(confusion(scores.answerable.tolist(), accepted.tolist()), _weight(frozen))
+
+
+def _weight(frozen: Threshold) -> Fraction:
+    return Fraction(repr(frozen.fp_weight))
+
+
+def calibrate(arguments: Namespace) -> None:
+    """Run the command: freeze and write, or with --apply evaluate."""
+    if not arguments.model.strip():
+        raise BadInputError("--model: expected a name")
+    if arguments.apply:
+        _apply(arguments)
+    else:
+        _calibrate(arguments)
+
+
+def _calibrate(arguments: Namespace) -> None:
+    settings = _settings(arguments)
+    folder = Path(arguments.out or f"frostline-{re.sub(r'[^A-Za-z0-9._-]+', '-', arguments.model)}")
+    _refuse_overwriting(folder)
+    scores = read(arguments)
+    try:
+        frozen = freeze(scores, arguments.model, settings)
+    except BadInputError as error:
+        raise BadInputError(f"{arguments.scores}: {error}") from error
+    told = _told(frozen, scores, {"dev": dev(frozen)})
+    extent = _write(folder, frozen, scores, told)
+    print(_json(frozen) if arguments.json else f"{told}\nwritten to {folder}: {THRESHOLD}, {SWEEP} ({extent}), {PAGE}")
+
+
+def _settings(arguments: Namespace) -> CalibrateParams:
+    """The params that the arguments name. Raises BadInputError for one that decides nothing under its objective."""
+    given, objective = _given(arguments, SETTINGS), arguments.objective or OBJECTIVES[0]
+    idle = given.keys() - {"fp_weight", "objective", *OF_OBJECTIVE[objective]}
+    if idle:
+        raise BadInputError(f"{_dashed(idle)}: decides nothing under --objective {objective}; leave it out")
+    weight = float(arguments.fp_weight or FP_WEIGHT)
+    return load_section(CalibrateParams, "calibrate", {**given, "fp_weight": weight, "by_kind": []})
+
+
+def _given(arguments: Namespace, names: Collection[str]) -> dict[str, Any]:
+    """Those of some arguments that stand on the command line."""
+    return {name: value for name in names if (value := getattr(arguments, name)) is not None}
+
+
+def _dashed(names: Collection[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in sorted(names))
+
+
+def _apply(arguments: Namespace) -> None:
+    given = _given(arguments, ("out", *SETTINGS))
+    if given:
+        raise BadInputError(f"--apply writes nothing and takes what is frozen; leave out {_dashed(given)}")
+    frozen, scores = read_threshold(arguments.apply), read(arguments)
+    check_scores(frozen, arguments.model, scoring_words(scores.column, scores.lower_is_better))
+    try:
+        sets = {"dev": dev(frozen), "holdout": evaluate(frozen, scores)}
+    except BadInputError as error:
+        raise BadInputError(f"{arguments.scores}: {error}") from error
+    print(
+        _json({"threshold": frozen, "scores": scores.sha256, **sets}) if arguments.json else _told(frozen, scores, sets)
+    )
+
+
+def _told(frozen: Threshold, scores: Scores, sets: Mapping[str, Mapping[str, Any]]) -> str:
+    head = threshold_text(frozen, scores.column, scores.lower_is_better)
+    met = [observed_text(frozen.certificate, name, sets[name]) for name in sets if frozen.certificate and name != "dev"]
+    return "\n".join([head, *met, figures_table(sets)])
+
+
+def _json(value: object) -> str:
+    return json.dumps(msgspec.to_builtins(value), ensure_ascii=False, indent=2, sort_keys=True)
+
+
+def _refuse_overwriting(folder: Path) -> None:
+    there = [str(folder / name) for name in (THRESHOLD, SWEEP, PAGE) if (folder / name).exists()]
+    if there:
+        raise BadInputError(
+            f"{', '.join(there)}: already there; a frozen threshold stays, name another folder with --out"
+        )
+
+
+def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
+    """Write the record, the sweep and the page; returns how much of the sweep is there."""
+    signals, answerable = scores.signals, scores.answerable
+    kept = boundaries(signals, answerable)
+    rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
+    page = calibrated_page(frozen.system, told, rows, frozen.threshold, signals, answerable)
+    try:
+        files.write_csv(folder / SWEEP, Row._fields, map(cells, rows))
+        files.write_bytes(folder / PAGE, page.encode())
+        files.write_json(folder / THRESHOLD, frozen)
+    except OSError as error:
+        raise BadInputError(f"{folder}: cannot be written ({error.strerror})") from error
+    if len(kept.thresholds) == kept.distinct:
+        return f"all {kept.distinct} distinct scores"
+    return (
+        f"{len(kept.thresholds)} of {kept.distinct} distinct scores: some evenly, and each that is best at some weight"
+    )
+
+
+def add_arguments(parser: ArgumentParser, weight: Callable[[str], Fraction]) -> None:
+    """Declare the command's arguments; `weight` reads a weight."""
+    parser.add_argument(
+        "scores", metavar="SCORES", help=".tsv, .csv, .jsonl or .parquet, or the na_prob file of --squad"
+    )
+    parser.add_argument(
+        "--model", required=True, metavar="NAME", help="what made the scores; the threshold is bound to it"
+    )
+    parser.add_argument("--score-column", metavar="NAME", help="default: score")
+    parser.add_argument("--label-column", metavar="NAME", help="0/1 or true/false; default: answerable")
+    parser.add_argument("--lower-is-better", action="store_true", help="a low score means answerable")
+    parser.add_argument("--squad", metavar="DATA", help="SQuAD 2.0 questions; SCORES is then {id: na_prob}")
+    parser.add_argument(
+        "--fp-weight", type=weight, metavar="WEIGHT", help="false refusals per false accept; default: 2"
+    )
+    parser.add_argument(
+        "--objective", choices=OBJECTIVES, help="least weighted error (default), or a certified rate at most alpha"
+    )
+    parser.add_argument("--alpha", type=float, help="the rate that is certified; default: 0.05")
+    parser.add_argument("--delta", type=float, help="certified with confidence 1 - delta; default: 0.1")
+    parser.add_argument(
+        "--min-answers", type=int, metavar="N", help="max_selective_risk tests from N answers on; default: 100"
+    )
+    parser.add_argument("--out", metavar="FOLDER", help="default: frostline-NAME")
+    parser.add_argument("--apply", metavar="THRESHOLD", help="evaluate this frozen threshold on SCORES, a holdout")
+    parser.add_argument("--json", action="store_true", help="the threshold record; with --apply all figures as well")
+    parser.set_defaults(command=calibrate)

@@ -1,0 +1,364 @@
+"""The scores of somebody else's system: the second room that opens files, beside `stages.files`.
+
+`stages.files` reads what belongs to the project and says `dvc repro` when it is broken. These files come from outside,
+in four formats and any size, and whoever wrote them is told the row and what to do about it.
+
+Each format is read twice at most: in columns, without a loop in Python, and, when anything is not in order, row by row
+for the findings.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BufferedReader
+from itertools import chain, islice
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO, TypeAlias
+
+import msgspec
+import numpy as np
+
+from stages.calibration.cells import (
+    Bools,
+    Cells,
+    Columns,
+    Items,
+    NotInOrderError,
+    convert,
+    findings,
+    items_hash,
+    repeats,
+)
+from stages.calibration.sweep import Floats
+from stages.calibration.threshold import Threshold
+from stages.errors import BadInputError
+
+CHUNK = 100_000
+"""Rows held as text at a time."""
+SHOWN = 20
+DELIMITERS = {".tsv": "\t", ".csv": ","}
+BOM = b"\xef\xbb\xbf"
+PARQUET_REMEDY = "Parquet needs pyarrow (the extra `parquet`); run `pip install pyarrow`, or write TSV"
+SQUAD = Columns("id", "na_prob", "is_impossible")
+
+Chunks: TypeAlias = Iterator[tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]
+Rows: TypeAlias = Iterator[tuple[str, Cells | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Signals with labels, in the order of the file.
+
+    signals     (n,) finite, the higher the likelier answerable: the scores, or their negatives where lower is better.
+    answerable  (n,)
+    column      what the score is called in the file.
+    lower_is_better
+    items       hash of ids and labels, whatever the order and format.
+    sha256      of the file that holds the scores.
+    """
+
+    signals: Floats
+    answerable: Bools
+    column: str
+    lower_is_better: bool
+    items: str
+    sha256: str
+
+
+class Format(NamedTuple):
+    """How a kind of file is read: in columns, and row by row with the place of each."""
+
+    chunks: Callable[[Path, Columns], Chunks]
+    rows: Callable[[Path, Columns], Rows]
+
+
+def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Scores:
+    """Read TSV, CSV, JSONL or Parquet, told by the suffix; other columns than the three are left alone.
+
+    Raises BadInputError listing every bad row with its place (`file:line`), at most 20 and how many more.
+    """
+    path = Path(path)
+    if len(set(columns)) < len(columns):
+        raise BadInputError(f"{', '.join(columns)}: id, score and label are three columns; name each once")
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
+        raise BadInputError(f"{path}: the suffix tells the format; expected one of {', '.join(FORMATS)}")
+    digest = _sha256(path)
+    items = _items(path, columns, kind)
+    if not len(items.keys):
+        raise BadInputError(f"{path}: no rows; give one row for each item")
+    return _scores(items, columns.score, lower_is_better, digest)
+
+
+def _scores(items: Items, column: str, lower_is_better: bool, digest: str) -> Scores:
+    signals = (-items.scores if lower_is_better else items.scores) + 0.0
+    return Scores(signals, items.answerable, column, lower_is_better, items_hash(items), digest)
+
+
+def _items(path: Path, columns: Columns, kind: Format) -> Items:
+    try:
+        parts = [convert(*chunk) for chunk in kind.chunks(path, columns)]
+    except (
+        NotInOrderError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        RecursionError,
+        csv.Error,
+        msgspec.MsgspecError,
+    ) as error:
+        _refuse(findings(kind.rows(path, columns), columns))
+        raise BadInputError(f"{path}: {error}") from error
+    items = Items(*map(np.concatenate, zip(*parts, strict=True))) if parts else convert((), (), ())
+    if repeats(items.keys):
+        _refuse(findings(kind.rows(path, columns), columns))
+    return items
+
+
+def _refuse(found: Iterator[str]) -> None:
+    """Raise BadInputError with the first findings and how many more; nothing where there are none."""
+    first = list(islice(found, SHOWN))
+    more = sum(1 for _ in found)
+    if first:
+        raise BadInputError("\n".join([*first, *([f"... and {more} more"] if more else [])]))
+
+
+def _open(path: Path) -> BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _sha256(path: Path) -> str:
+    with _open(path) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _places(path: Path, names: Sequence[str], columns: Columns) -> list[int]:
+    """Where the three columns stand. Raises BadInputError for each that is missing or stands there twice."""
+    found = []
+    for name, option in zip(
+        columns, ("", "; name it with --score-column", "; name it with --label-column"), strict=True
+    ):
+        if names.count(name) > 1:
+            found.append(f"{path}: column {name} stands there {names.count(name)} times; rename all but one")
+        elif name not in names:
+            found.append(f"{path}: no column {name} (columns: {', '.join(names) or 'none'}){option}")
+    if found:
+        raise BadInputError("\n".join(found))
+    return [names.index(name) for name in columns]
+
+
+class _Table(NamedTuple):
+    """A CSV reader behind the header, the number of columns, and the places of the three."""
+
+    reader: Any
+    width: int
+    places: list[int]
+
+
+def _table(stream: TextIO, path: Path, columns: Columns) -> _Table:
+    reader = csv.reader(stream, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+    header = next(reader, None)
+    if header is None:
+        raise BadInputError(f"{path}: empty; the first line names the columns")
+    names = [name.strip() for name in header]
+    return _Table(reader, len(names), _places(path, names, columns))
+
+
+def _table_chunks(path: Path, columns: Columns) -> Chunks:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        table = _table(stream, path, columns)
+        while read := list(islice(table.reader, CHUNK)):
+            rows = list(filter(None, read))
+            if set(map(len, rows)) - {table.width}:
+                raise NotInOrderError
+            a, b, c = ([*map(itemgetter(place), rows)] for place in table.places)
+            yield a, b, c
+
+
+def _table_rows(path: Path, columns: Columns) -> Rows:
+    _refuse(_undecodable(path))
+    line = 1
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        try:
+            table = _table(stream, path, columns)
+            line = table.reader.line_num + 1
+            for row in table.reader:
+                if row:
+                    yield f"{path}:{line}", _row(row, table)
+                line = table.reader.line_num + 1
+        except csv.Error as error:
+            yield f"{path}:{line}", f"{error}; is a quote not closed?"
+
+
+def _row(row: Sequence[str], table: _Table) -> Cells | str:
+    if len(row) != table.width:
+        return f"{len(row)} cells for {table.width} columns"
+    return Cells(*(row[place] for place in table.places))
+
+
+def _undecodable(path: Path) -> Iterator[str]:
+    with _open(path) as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                yield f"{path}:{number}: not UTF-8 ({error.reason} at byte {error.start}); save the file as UTF-8"
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with _open(path) as stream:
+        first = next(stream, b"")
+        yield from chain([first.removeprefix(BOM)], stream)
+
+
+def _jsonl_chunks(path: Path, columns: Columns) -> Chunks:
+    row = msgspec.defstruct("Row", Cells._fields, rename=dict(zip(Cells._fields, columns, strict=True)))
+    decoder = msgspec.json.Decoder(row)
+    lines = _lines(path)
+    while read := list(islice(lines, CHUNK)):
+        rows = decoder.decode_lines(b"".join(read))
+        a, b, c = ([*map(attrgetter(name), rows)] for name in Cells._fields)
+        yield a, b, c
+
+
+def _jsonl_rows(path: Path, columns: Columns) -> Rows:
+    for number, line in enumerate(_lines(path), 1):
+        if line.strip():
+            yield f"{path}:{number}", _jsonl_row(line, columns)
+
+
+def _jsonl_row(line: bytes, columns: Columns) -> Cells | str:
+    """Python's JSON, which reads the NaN that Python writes, so that it can be named."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return f"not JSON ({error})"
+    if not isinstance(row, dict):
+        return f"expected an object, got {type(row).__name__}"
+    lacking = [name for name in columns if name not in row]
+    if lacking:
+        return f"no {', '.join(lacking)} (keys: {', '.join(row) or 'none'}); see --score-column and --label-column"
+    return Cells(*(row[name] for name in columns))
+
+
+def _parquet_chunks(path: Path, columns: Columns) -> Chunks:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise BadInputError(f"{path}: {PARQUET_REMEDY}") from error
+    with _open(path) as stream:
+        try:
+            file = ParquetFile(stream)
+            _places(path, file.schema_arrow.names, columns)
+            for batch in file.iter_batches(CHUNK, columns=list(columns)):
+                a, b, c = (batch.column(name).to_pylist() for name in columns)
+                yield a, b, c
+        except ArrowException as error:
+            raise BadInputError(f"{path}: {error}") from error
+
+
+def _parquet_rows(path: Path, columns: Columns) -> Rows:
+    cells = chain.from_iterable(zip(*chunk, strict=True) for chunk in _parquet_chunks(path, columns))
+    return ((f"{path}: row {number}", Cells(*row)) for number, row in enumerate(cells, 1))
+
+
+_TABLE, _JSONL = Format(_table_chunks, _table_rows), Format(_jsonl_chunks, _jsonl_rows)
+FORMATS = {".tsv": _TABLE, ".csv": _TABLE, ".jsonl": _JSONL, ".parquet": Format(_parquet_chunks, _parquet_rows)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    id: str
+    is_impossible: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Paragraph:
+    qas: list[_Question]
+
+
+@dataclass(frozen=True, slots=True)
+class _Article:
+    paragraphs: list[_Paragraph]
+
+
+@dataclass(frozen=True, slots=True)
+class _Squad:
+    data: list[_Article]
+
+
+def read_squad(na_prob: str | Path, data: str | Path) -> Scores:
+    """Read SQuAD 2.0 questions and the `na_prob` file of a reader, {id: probability of no answer}: lower is better.
+
+    Raises BadInputError listing ids that only one of the files has or that stand there twice, and bad probabilities.
+    """
+    na_prob, data = Path(na_prob), Path(data)
+    digest = _sha256(na_prob)
+    given, questions = _na_probs(na_prob), _questions(data)
+    _refuse(chain(_unmatched(na_prob, given, data, questions), findings(_squad_rows(na_prob, given, questions), SQUAD)))
+    probabilities = dict(given)
+    rows = [(one.id, probabilities[one.id], not one.is_impossible) for one in questions]
+    if not rows:
+        raise BadInputError(f"{data}: no questions")
+    return _scores(convert(*zip(*rows, strict=True)), SQUAD.score, True, digest)
+
+
+def _questions(path: Path) -> list[_Question]:
+    with _open(path) as stream:
+        try:
+            squad = msgspec.json.decode(stream.read(), type=_Squad)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInputError(f"{path}: not SQuAD 2.0 ({error})") from error
+    return [one for article in squad.data for paragraph in article.paragraphs for one in paragraph.qas]
+
+
+def _na_probs(path: Path) -> list[tuple[str, object]]:
+    """The pairs as they stand there: a mapping would keep only the last of an id that stands there twice."""
+    with _open(path) as stream:
+        try:
+            pairs = json.loads(stream.read(), object_pairs_hook=tuple)
+        except (ValueError, RecursionError) as error:
+            raise BadInputError(f"{path}: not JSON ({error})") from error
+    if not isinstance(pairs, tuple):
+        raise BadInputError(f"{path}: expected an object {{id: probability}}, got {type(pairs).__name__}")
+    return list(pairs)
+
+
+def _unmatched(
+    na_prob: Path, given: Sequence[tuple[str, object]], data: Path, questions: Sequence[_Question]
+) -> Iterator[str]:
+    scored, asked = dict(given), {one.id for one in questions}
+    yield from (f"{na_prob}: no probability for {one.id}" for one in questions if one.id not in scored)
+    yield from (f"{data}: no question {name}, which {na_prob} has" for name in scored if name not in asked)
+    seen: set[str] = set()
+    for one in questions:
+        if one.id in seen:
+            yield f"{data}: question {one.id} stands there twice"
+        seen.add(one.id)
+
+
+def _squad_rows(path: Path, given: Sequence[tuple[str, object]], questions: Sequence[_Question]) -> Rows:
+    known = {one.id: not one.is_impossible for one in questions}
+    rows = ((name, value) for name, value in given if name in known)
+    return ((f"{path}: entry {number}", Cells(*row, known[row[0]])) for number, row in enumerate(rows, 1))
+
+
+def read_threshold(path: str | Path) -> Threshold:
+    """Read a sealed threshold, exactly what was sealed and nothing beside it. Raises BadInputError."""
+    with _open(Path(path)) as stream:
+        data = stream.read()
+    try:
+        frozen = msgspec.json.decode(data, type=Threshold)
+        same = msgspec.json.decode(data) == msgspec.to_builtins(frozen)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInputError(f"{path}: no threshold that `frostline calibrate` wrote ({error})") from error
+    if not same:
+        raise BadInputError(f"{path}: holds keys that no threshold has; run `frostline calibrate` again")
+    return frozen

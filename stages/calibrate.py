@@ -15,17 +15,29 @@ import msgspec
 
 from stages import files
 from stages.calibration.binding import check_scores
+from stages.calibration.bykind import ANY
 from stages.calibration.cells import Columns
 from stages.calibration.gate import accepts_each
+from stages.calibration.hull import COLUMNS, frontier_cells, hull
 from stages.calibration.objective import choose_row
 from stages.calibration.sweep import Row, cells, sweep
 from stages.calibration.thin import boundaries, snapped
 from stages.calibration.threshold import Threshold, freeze_scores, scoring_words
 from stages.errors import BadInputError
-from stages.measures.calibrated import dev_counts, figures, figures_table, observed_text, threshold_text
+from stages.measures.calibrated import (
+    dev_counts,
+    figures,
+    figures_table,
+    observed_text,
+    selective_table,
+    threshold_text,
+)
 from stages.measures.refusal import confusion
+from stages.measures.selective import risk_coverage, selective_metrics
 from stages.params import OBJECTIVES, CalibrateParams, load_section
 from stages.report.calibrated import calibrated_page
+from stages.report.coverage_plot import draw
+from stages.report.frontier_plot import frontier_plot
 from stages.scores import Scores, read_scores, read_squad, read_threshold
 
 FP_WEIGHT = 2.0
@@ -37,7 +49,7 @@ OF_OBJECTIVE: dict[str, tuple[str, ...]] = {
     "max_selective_risk": ("alpha", "delta", "min_answers"),
 }
 """The settings that an objective has to itself."""
-THRESHOLD, SWEEP, PAGE = "threshold.json", "sweep.csv", "calibration.html"
+THRESHOLD, SWEEP, FRONTIER, PAGE = "threshold.json", "sweep.csv", "frontier.csv", "calibration.html"
 
 
 def read(arguments: Namespace) -> Scores:
@@ -102,9 +114,10 @@ def _calibrate(arguments: Namespace) -> None:
         frozen = freeze(scores, arguments.model, settings)
     except BadInputError as error:
         raise BadInputError(f"{arguments.scores}: {error}") from error
-    told = _told(frozen, scores, {"dev": dev(frozen)})
+    told = _told(frozen, scores, {"dev": dev(frozen)}, "dev")
     extent = _write(folder, frozen, scores, told)
-    print(_json(frozen) if arguments.json else f"{told}\nwritten to {folder}: {THRESHOLD}, {SWEEP} ({extent}), {PAGE}")
+    written = f"written to {folder}: {THRESHOLD}, {SWEEP} ({extent}), {FRONTIER}, {PAGE}"
+    print(_json(frozen) if arguments.json else f"{told}\n{written}")
 
 
 def _settings(arguments: Namespace) -> CalibrateParams:
@@ -136,15 +149,19 @@ def _apply(arguments: Namespace) -> None:
         sets = {"dev": dev(frozen), "holdout": evaluate(frozen, scores)}
     except BadInputError as error:
         raise BadInputError(f"{arguments.scores}: {error}") from error
-    print(
-        _json({"threshold": frozen, "scores": scores.sha256, **sets}) if arguments.json else _told(frozen, scores, sets)
-    )
+    if arguments.json:
+        found = {"selective": selective_metrics(scores.signals, scores.answerable)}
+        print(_json({"threshold": frozen, "scores": scores.sha256, **sets, "holdout": sets["holdout"] | found}))
+    else:
+        print(_told(frozen, scores, sets, "holdout"))
 
 
-def _told(frozen: Threshold, scores: Scores, sets: Mapping[str, Mapping[str, Any]]) -> str:
+def _told(frozen: Threshold, scores: Scores, sets: Mapping[str, Mapping[str, Any]], own: str) -> str:
+    """All that is printed; `own` names the set that the scores are."""
     head = threshold_text(frozen, scores.column, scores.lower_is_better)
     met = [observed_text(frozen.certificate, name, sets[name]) for name in sets if frozen.certificate and name != "dev"]
-    return "\n".join([head, *met, figures_table(sets)])
+    over_all = selective_table(own, selective_metrics(scores.signals, scores.answerable))
+    return "\n".join([head, *met, figures_table(sets), over_all])
 
 
 def _json(value: object) -> str:
@@ -152,7 +169,7 @@ def _json(value: object) -> str:
 
 
 def _refuse_overwriting(folder: Path) -> None:
-    there = [str(folder / name) for name in (THRESHOLD, SWEEP, PAGE) if (folder / name).exists()]
+    there = [str(folder / name) for name in (THRESHOLD, SWEEP, FRONTIER, PAGE) if (folder / name).exists()]
     if there:
         raise BadInputError(
             f"{', '.join(there)}: already there; a frozen threshold stays, name another folder with --out"
@@ -164,9 +181,15 @@ def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
     signals, answerable = scores.signals, scores.answerable
     kept = boundaries(signals, answerable)
     rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
-    page = calibrated_page(frozen.system, told, rows, frozen.threshold, signals, answerable)
+    optima = hull(signals, answerable, _weight(frozen))
+    drawn = [
+        frontier_plot(frozen.system, ANY, optima, _weight(frozen)),
+        draw(frozen.system, {"dev": risk_coverage(signals, answerable)}, {"dev": dev(frozen)}),
+    ]
+    page = calibrated_page(frozen.system, told, rows, frozen.threshold, signals, answerable, drawn)
     try:
         files.write_csv(folder / SWEEP, Row._fields, map(cells, rows))
+        files.write_csv(folder / FRONTIER, COLUMNS, map(frontier_cells, optima))
         files.write_bytes(folder / PAGE, page.encode())
         files.write_json(folder / THRESHOLD, frozen)
     except OSError as error:

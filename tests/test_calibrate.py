@@ -262,7 +262,7 @@ def test_one_class_alone_calibrates_nothing() -> None:
 def test_whatever_the_signals_there_is_a_page(pair: list[float]) -> None:
     signals, known = np.array(pair), np.array([True, False])
     rows = sweep(signals, known, Fraction(2))
-    page = calibrated_page("<b>", "&", rows, choose(rows).threshold, signals, known)
+    page = calibrated_page("<b>", "&", rows, choose(rows).threshold, signals, known, ())
     assert page.count("<svg") == 2 or "to be drawn" in page
     assert (
         "<b>" not in page
@@ -279,8 +279,11 @@ def test_calibrates_and_evaluates_in_an_empty_folder(frostline: Run, tmp_path: P
     frozen = read_threshold(folder / "threshold.json")
     assert frozen.seal == sealed(frozen).seal and frozen.binding.model == "my/rag" and frozen.fp_weight == 2
     assert len((folder / "sweep.csv").read_text(encoding="utf-8").splitlines()) == 7
+    frontier = list(csv.DictReader((folder / "frontier.csv").open(encoding="utf-8")))
+    (best,) = [row for row in frontier if float(row["weight_from"]) < 2 < float(row["weight_to"] or "inf")]
+    assert float(best["threshold"]) == read_threshold(str(folder / "threshold.json")).threshold
     page = (folder / "calibration.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 2 and "<script" not in page and "my/rag" in page
+    assert page.count("<svg") == 4 and "<script" not in page and "my/rag" in page
     found = json.loads(
         frostline("--apply", f"{folder}/threshold.json", "holdout.tsv", "--model", "my/rag", "--json").stdout
     )

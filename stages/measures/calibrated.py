@@ -8,6 +8,7 @@ from stages.calibration.objective import DRAWS, GOALS, Certificate
 from stages.calibration.threshold import Threshold
 from stages.measures.rate import number, rate
 from stages.measures.refusal import Confusion, refusal_metrics
+from stages.measures.selective import RISKS
 from stages.measures.table import aligned, cell
 
 RATES = ("answer_precision", "answer_recall", "answer_f1", "refusal_precision", "refusal_recall", "refusal_f1")
@@ -71,6 +72,23 @@ def figures_table(sets: Mapping[str, Mapping[str, Any]]) -> str:
         if one[key]
     ]
     return "\n".join([aligned(rows), *flags])
+
+
+SELECTIVE = {
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "aurc": "AURC",
+    "eaurc": "E-AURC",
+    "augrc": "AUGRC",
+    **{f"coverage_at_{percent}": f"coverage at {percent} % risk" for percent in RISKS},
+    "calibration_error": "calibration error",
+}
+
+
+def selective_table(name: str, found: Mapping[str, Any]) -> str:
+    """The figures of `selective_metrics` over one set of scores, over all thresholds; "-" for what is undefined."""
+    rows = ((title, "-" if found[key] is None else cell(found[key])) for key, title in SELECTIVE.items())
+    return aligned([("over all thresholds", name), *rows])
 
 
 def _title(name: str) -> str:

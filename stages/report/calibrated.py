@@ -30,9 +30,9 @@ svg .grid {{ stroke: #d9dee3; }}
 svg .axis, svg .threshold, svg .step.error {{ stroke: #1d2733; }}
 svg .threshold {{ stroke-dasharray: 5 4; }}
 svg .step {{ fill: none; stroke-width: 1.75; }}
-svg .step.answerable {{ stroke: #1f6f8b; }}
+svg .step.answerable, svg .step.dev {{ stroke: #1f6f8b; }}
 svg .step.unanswerable {{ stroke: #b4531c; }}
-svg tspan.answerable, svg .dot.answerable {{ fill: #1f6f8b; }}
+svg tspan.answerable, svg tspan.dev, svg .dot.answerable, svg .dot.dev {{ fill: #1f6f8b; }}
 svg tspan.unanswerable, svg .dot.unanswerable {{ fill: #b4531c; }}
 </style>
 </head>
@@ -46,15 +46,21 @@ svg tspan.unanswerable, svg .dot.unanswerable {{ fill: #b4531c; }}
 
 
 def calibrated_page(
-    title: str, text: str, rows: Sequence[Row], threshold: float | None, signals: Floats, answerable: Answerable
+    title: str,
+    text: str,
+    rows: Sequence[Row],
+    threshold: float | None,
+    signals: Floats,
+    answerable: Answerable,
+    more: Sequence[str],
 ) -> str:
-    """One self-contained HTML text, every word escaped: `text`, the sweep, a histogram of the (n,) signals.
+    """One self-contained HTML text, every word escaped: `text`, the sweep, a histogram of the (n,) signals, more plots.
 
     Signals that are all but equal, or that lie further apart than a number reaches, are not drawn.
     """
     scale = signal_scale((float(signals.min()), float(signals.max())))
     plots = _plots(title, rows, threshold, signals, answerable, scale) if _drawable(scale) else [UNDRAWN]
-    return PAGE.format(title=escape(title), text=escape(text), plots="\n".join(plots))
+    return PAGE.format(title=escape(title), text=escape(text), plots="\n".join([*plots, *more]))
 
 
 def _drawable(scale: Scale) -> bool:

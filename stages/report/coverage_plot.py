@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import numpy as np
 from markupsafe import Markup
 
 from stages.measures.selective import Curve, risk_coverage
@@ -14,6 +15,7 @@ from stages.report.text import ratio
 
 TOP, BOTTOM = 28.0, 208.0
 HEIGHT = 248.0
+DRAWN = 20_000
 APART = 0.5
 """Pixels between points, at least: what is closer cannot be seen."""
 RADIUS = 4.5
@@ -35,7 +37,7 @@ def draw(name: str, curves: Mapping[str, Curve], gates: Mapping[str, Mapping[str
     highest = max((risk for curve in curves.values() for _, risk in _points(curve)), default=0.0)
     y = Scale(0, max(highest, 0.1) * 1.05, BOTTOM, TOP)
     return document(
-        f"{name}: risk over coverage, dev and holdout, with the frozen threshold",
+        f"{name}: risk over coverage, {' and '.join(curves)}, with the frozen threshold",
         WIDTH,
         HEIGHT,
         *grid(y),
@@ -47,8 +49,11 @@ def draw(name: str, curves: Mapping[str, Curve], gates: Mapping[str, Mapping[str
 
 
 def _points(curve: Curve) -> list[tuple[float, float]]:
-    """Coverage and risk at each distinct signal."""
-    return list(zip((curve.covered / curve.n).tolist(), (curve.wrong / curve.covered).tolist(), strict=True))
+    """Coverage and risk at each distinct signal, of very many at some evenly and at the last."""
+    step = len(curve.covered) // DRAWN + 1
+    shown = np.unique(np.append(np.arange(0, len(curve.covered), step), np.arange(len(curve.covered))[-1:]))
+    covered, wrong = curve.covered[shown], curve.wrong[shown]
+    return list(zip((covered / curve.n).tolist(), (wrong / covered).tolist(), strict=True))
 
 
 def seen(points: Iterable[tuple[float, float]]) -> Iterator[tuple[float, float]]:

@@ -14,7 +14,7 @@ test: .venv/installed
 	mypy
 	lint-imports
 	vulture
-	pytest
+	pytest -n auto
 
 reproduce: .venv/installed
 	dvc repro --force --no-run-cache

@@ -42,6 +42,7 @@ from stages.scores import Scores, read_scores, read_squad, read_threshold
 
 FP_WEIGHT = 2.0
 """What params.yaml ships with, so that figures compare with those of a pipeline that nobody changed."""
+NAMES = ("model", "score_column", "label_column", "squad", "out", "apply")
 SETTINGS = ("fp_weight", "objective", "alpha", "delta", "min_answers")
 OF_OBJECTIVE: dict[str, tuple[str, ...]] = {
     "weighted_error": (),
@@ -54,7 +55,7 @@ THRESHOLD, SWEEP, FRONTIER, PAGE = "threshold.json", "sweep.csv", "frontier.csv"
 
 def read(arguments: Namespace) -> Scores:
     """The scores that the arguments name."""
-    if not arguments.squad:
+    if arguments.squad is None:
         columns = Columns("id", arguments.score_column or "score", arguments.label_column or "answerable")
         return read_scores(arguments.scores, columns, arguments.lower_is_better)
     if arguments.score_column or arguments.label_column or arguments.lower_is_better:
@@ -97,9 +98,13 @@ def _weight(frozen: Threshold) -> Fraction:
 
 def calibrate(arguments: Namespace) -> None:
     """Run the command: freeze and write, or with --apply evaluate."""
-    if not arguments.model.strip():
-        raise BadInputError("--model: expected a name")
-    if arguments.apply:
+    given = _given(arguments, NAMES)
+    empty = [name for name, value in given.items() if not value.strip()]
+    if empty:
+        raise BadInputError(f"{_dashed(empty)}: empty; give a name or leave it out")
+    if any("\ud800" <= character <= "\udfff" for character in arguments.model):
+        raise BadInputError("--model: not UTF-8")
+    if arguments.apply is not None:
         _apply(arguments)
     else:
         _calibrate(arguments)
@@ -169,7 +174,10 @@ def _json(value: object) -> str:
 
 
 def _refuse_overwriting(folder: Path) -> None:
-    there = [str(folder / name) for name in (THRESHOLD, SWEEP, FRONTIER, PAGE) if (folder / name).exists()]
+    try:
+        there = [str(folder / name) for name in (THRESHOLD, SWEEP, FRONTIER, PAGE) if (folder / name).exists()]
+    except OSError as error:
+        raise BadInputError(f"{folder}: cannot be looked at ({error.strerror}); name another with --out") from error
     if there:
         raise BadInputError(
             f"{', '.join(there)}: already there; a frozen threshold stays, name another folder with --out"
@@ -179,7 +187,7 @@ def _refuse_overwriting(folder: Path) -> None:
 def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
     """Write the record, the sweep and the page; returns how much of the sweep is there."""
     signals, answerable = scores.signals, scores.answerable
-    kept = boundaries(signals, answerable)
+    kept = boundaries(signals, answerable, frozen.threshold)
     rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
     optima = hull(signals, answerable, _weight(frozen))
     drawn = [
@@ -192,13 +200,16 @@ def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
         files.write_csv(folder / FRONTIER, COLUMNS, map(frontier_cells, optima))
         files.write_bytes(folder / PAGE, page.encode())
         files.write_json(folder / THRESHOLD, frozen)
-    except OSError as error:
-        raise BadInputError(f"{folder}: cannot be written ({error.strerror})") from error
+    except BaseException as error:
+        for name in (SWEEP, FRONTIER, PAGE, THRESHOLD):
+            (folder / name).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise BadInputError(f"{folder}: cannot be written ({error.strerror})") from error
+        raise
     if len(kept.thresholds) == kept.distinct:
         return f"all {kept.distinct} distinct scores"
-    return (
-        f"{len(kept.thresholds)} of {kept.distinct} distinct scores: some evenly, and each that is best at some weight"
-    )
+    kinds = "some evenly, each that is best at some weight, and the frozen one"
+    return f"{len(kept.thresholds)} of {kept.distinct} distinct scores: {kinds}"
 
 
 def add_arguments(parser: ArgumentParser, weight: Callable[[str], Fraction]) -> None:

@@ -62,14 +62,20 @@ def evaluate(
 def inferred(
     paths: Namespace, found: dict[str, Evaluated], labels: list[Label], group_by: str | None, weight: Fraction
 ) -> dict[str, Any]:
-    """What independent draws allow: intervals beside the rates, the shift of the signals, systems compared."""
+    """What independent draws allow: systems compared, by whole groups where questions hang together.
+
+    Where they do not, each question is a draw, which intervals of a rate and a two-sample test need: these too.
+    """
+    compared = {"comparisons": comparisons(found, units_of(labels, group_by), weight)}
+    if group_by is not None:
+        return {system: dict(one.figures) for system, one in found.items()} | compared
     answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
     scored = {system: files.read_json(files.of_system(paths.records, system), Scored) for system in found}
     moved = shifts(
         {system: [(row.signal, answerable[row.id]) for row in one.records] for system, one in scored.items()}, found
     )
     systems = {system: with_intervals(one.figures) | {"shift": moved[system]} for system, one in found.items()}
-    return systems | {"comparisons": comparisons(found, units_of(labels, group_by), weight)}
+    return systems | compared
 
 
 def encoder_figures(paths: Namespace, questions: list[Question], labels: list[Label]) -> dict[str, Any]:

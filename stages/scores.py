@@ -10,12 +10,14 @@ for the findings.
 import csv
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import msgspec
@@ -39,6 +41,7 @@ from stages.errors import BadInputError
 CHUNK = 100_000
 """Rows held as text at a time."""
 SHOWN = 20
+LONGEST_CELL = 2**30
 DELIMITERS = {".tsv": "\t", ".csv": ","}
 BOM = b"\xef\xbb\xbf"
 PARQUET_REMEDY = "Parquet needs pyarrow (the extra `parquet`); run `pip install pyarrow`, or write TSV"
@@ -90,6 +93,8 @@ def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Sc
     items = _items(path, columns, kind)
     if not len(items.keys):
         raise BadInputError(f"{path}: no rows; give one row for each item")
+    if _sha256(path) != digest:
+        raise BadInputError(f"{path}: changed while it was read; run it again")
     return _scores(items, columns.score, lower_is_better, digest)
 
 
@@ -111,6 +116,8 @@ def _items(path: Path, columns: Columns, kind: Format) -> Items:
         msgspec.MsgspecError,
     ) as error:
         _refuse(findings(kind.rows(path, columns), columns))
+        if kind is _JSONL:
+            _refuse(_no_json(path))
         raise BadInputError(f"{path}: {error}") from error
     items = Items(*map(np.concatenate, zip(*parts, strict=True))) if parts else convert((), (), ())
     if repeats(items.keys):
@@ -135,6 +142,8 @@ def _open(path: Path) -> BufferedReader:
 
 def _sha256(path: Path) -> str:
     with _open(path) as stream:
+        if not S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise BadInputError(f"{path}: no plain file; it is read twice, so write it to one first")
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -162,7 +171,13 @@ class _Table(NamedTuple):
 
 
 def _table(stream: TextIO, path: Path, columns: Columns) -> _Table:
-    reader = csv.reader(stream, delimiter=DELIMITERS[path.suffix.lower()], strict=True)
+    csv.field_size_limit(LONGEST_CELL)
+    delimiter = DELIMITERS[path.suffix.lower()]
+    # in TSV a quote is a character: no cell holds a tab or a line break that it would have to hide
+    if delimiter == "\t":
+        reader = csv.reader(stream, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    else:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
     header = next(reader, None)
     if header is None:
         raise BadInputError(f"{path}: empty; the first line names the columns")
@@ -247,6 +262,15 @@ def _jsonl_row(line: bytes, columns: Columns) -> Cells | str:
     return Cells(*(row[name] for name in columns))
 
 
+def _no_json(path: Path) -> Iterator[str]:
+    """Lines that Python's JSON reads and JSON's own rules do not allow, as a NaN in another column."""
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            msgspec.json.decode(line if line.strip() else b"null")
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            yield f"{path}:{number}: not JSON ({error})"
+
+
 def _parquet_chunks(path: Path, columns: Columns) -> Chunks:
     try:
         from pyarrow import ArrowException
@@ -260,7 +284,7 @@ def _parquet_chunks(path: Path, columns: Columns) -> Chunks:
             for batch in file.iter_batches(CHUNK, columns=list(columns)):
                 a, b, c = (batch.column(name).to_pylist() for name in columns)
                 yield a, b, c
-        except ArrowException as error:
+        except (ArrowException, OSError) as error:
             raise BadInputError(f"{path}: {error}") from error
 
 

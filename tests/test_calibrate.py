@@ -104,6 +104,11 @@ BAD: dict[str, tuple[str, str | bytes, str]] = {
     "JSON id": (".jsonl", '{"id":1.5,"score":1,"answerable":1}\n', ":1: id 1.5: expected text or a whole number"),
     "JSON key": (".jsonl", '{"id":"a","answerable":1}\n', ":1: no score (keys: id, answerable)"),
     "JSON list": (".jsonl", "[]\n", ":1: expected an object, got list"),
+    "JSON NaN elsewhere": (
+        ".jsonl",
+        '{"id":"a","score":1,"answerable":1}\n{"id":"b","score":0,"answerable":0,"x":NaN}\n',
+        ":2: not JSON",
+    ),
     "no JSON": (".jsonl", '{"id":"a","score":1,"answerable":1}\n{', ":2: not JSON"),
 }
 
@@ -121,6 +126,28 @@ def test_all_findings_are_told_at_once_and_counted(tmp_path: Path) -> None:
         read_text(tmp_path, "scores.tsv", HEAD + "".join(f"{place}\tx\tmaybe\n" for place in range(15)))
     *lines, more = str(raised.value).splitlines()
     assert len(lines) == 20 and ":2: score" in lines[0] and ":2: answerable" in lines[1] and more == "... and 10 more"
+
+
+def test_no_row_is_lost_to_a_quote_or_a_long_cell(tmp_path: Path) -> None:
+    """In TSV a quote is a character; a context may be longer than Python's limit for a cell."""
+    text = (
+        'id\tscore\tanswerable\tnote\na\t0.9\t1\t"abc\nb\t0.95\t0\tx\nc\t0.97\t0\txyz"\n'
+        + f"d\t0.1\t0\t{'y' * 200_000}\n"
+    )
+    assert read_text(tmp_path, "scores.tsv", text).signals.tolist() == [0.9, 0.95, 0.97, 0.1]
+
+
+def test_what_cannot_be_read_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pipe.tsv").symlink_to("/dev/null")
+    with pytest.raises(BadInputError, match=r"pipe\.tsv: no plain file"):
+        read_scores(tmp_path / "pipe.tsv", COLUMNS, lower_is_better=False)
+
+
+@pytest.mark.parametrize("option", ["--apply", "--squad", "--score-column", "--label-column", "--out"])
+def test_an_empty_option_is_no_default(option: str, frostline: Run, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert f"BadInputError: {option}: empty" in frostline("dev.tsv", "--model", "m", option, "", status=1).stderr
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
@@ -209,7 +236,9 @@ def test_lower_is_better_is_the_negated_score(questions: list[tuple[float, bool]
 def test_a_thinned_sweep_keeps_every_choice(questions: list[tuple[float, bool]], weight: Fraction) -> None:
     signals, answerable = np.array([score for score, _ in questions]) + 0.0, np.array([known for _, known in questions])
     full = sweep(signals, answerable, weight)
-    kept = boundaries(signals, answerable, most=1, grid=2)
+    own = float(signals[0])
+    kept = boundaries(signals, answerable, own, most=1, grid=2)
+    assert own in kept.thresholds
     rows = sweep(snapped(signals, kept.thresholds), answerable, weight)
     assert set(rows) <= set(full) and choose(rows) == choose(full) and len(full) == kept.distinct + 1
     assert set(corners(signals, answerable)) <= set(signals)

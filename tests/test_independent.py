@@ -56,7 +56,11 @@ def test_nothing_is_inferred_from_the_course() -> None:
 @pytest.fixture
 def independent(damaged: Project) -> Project:
     """The finished project evaluated again, its questions being called independent draws."""
-    damaged.edit(f"{SMALL}/dataset.yaml", "independent_draws: false", "independent_draws: true")
+    damaged.edit(
+        f"{SMALL}/dataset.yaml",
+        "independent_draws: false\ngroup_by: document",
+        "independent_draws: true\ngroup_by: null",
+    )
     for stage in ("evaluate_holdout", "write_report"):
         assert not INFERENCE.search(damaged.run_stage(stage))
     return damaged
@@ -76,6 +80,17 @@ def test_independent_draws_add_intervals_tests_and_a_section(finished: Project, 
         assert interval is rate is None or interval[0] <= rate <= interval[1]
     page = shown((independent.root / "artifacts/report/index.html").read_text(encoding="utf-8"))
     assert {"Wilson", "Holm", "bootstrap", "randomisation", "Two-sample"} <= set(re.findall(r"[\w-]+", page))
+
+
+def test_grouped_questions_are_compared_whole_and_have_no_interval_each(damaged: Project) -> None:
+    damaged.edit(f"{SMALL}/dataset.yaml", "independent_draws: false", "independent_draws: true")
+    for stage in ("evaluate_holdout", "write_report"):
+        damaged.run_stage(stage)
+    figures = read(damaged, "artifacts/metrics.json")
+    added = {name for name, _ in items_below(figures) if ADDED.fullmatch(name)}
+    assert added and all(name.startswith("comparisons") for name in added)
+    page = shown((damaged.root / "artifacts/report/index.html").read_text(encoding="utf-8"))
+    assert "share a document are exchanged and drawn together" in page and "Wilson" not in page
 
 
 def test_the_same_bytes_again(independent: Project) -> None:

@@ -66,7 +66,11 @@ def certify(project: Project, **goal: object) -> None:
 
 
 def declare_independent(project: Project) -> None:
-    project.edit(f"{SMALL}/dataset.yaml", "independent_draws: false", "independent_draws: true")
+    project.edit(
+        f"{SMALL}/dataset.yaml",
+        "independent_draws: false\ngroup_by: document",
+        "independent_draws: true\ngroup_by: null",
+    )
 
 
 @pytest.mark.pipeline

@@ -240,7 +240,7 @@ def test_what_is_inferred_is_shown_for_independent_draws_alone() -> None:
 
 def test_every_rate_has_its_interval() -> None:
     sheet = make_independent(make_sheet())
-    text = text_of(render(TEMPLATE, make_report(sheet, independent_draws=True)))
+    text = text_of(render(TEMPLATE, make_report(sheet, independent_draws=True, group_by=None)))
     gate, kinds = sheet.holdout["gate"], sheet.holdout["answers"]["reasons"]["by_kind"]
     (k, n), (low, high) = gate["refusal_recall_of"], wilson(*gate["refusal_recall_of"]) or (0, 0)
     assert f"refusal recall, gate alone {k / n:.3f} [{low:.3f}, {high:.3f}] {k}/{n}" in text
@@ -253,10 +253,14 @@ def test_every_rate_has_its_interval() -> None:
 def test_comparisons_and_shifts_in_words() -> None:
     comparisons = {"lexical_vs_neural": dict.fromkeys(MEASURES, COMPARED)}
     sheets = [make_independent(make_sheet(system)) for system in ("lexical", "neural")]
-    page = render(TEMPLATE, make_report(*sheets, independent_draws=True, comparisons=comparisons))
+    page, grouped = (
+        render(TEMPLATE, make_report(*sheets, independent_draws=True, comparisons=comparisons, group_by=group_by))
+        for group_by in (None, "document")
+    )
     row = "+0.125 [-0.062, +0.250] < 0.001 < 0.001"
     assert f"lexical − neural share of right decisions {row} weighted error {row}" in text_of(page)
-    assert "Questions that share a document are exchanged and drawn together." in text_of(page)
+    assert "Questions that share a document are exchanged and drawn together." in text_of(grouped)
+    assert "Kolmogorov" not in grouped and "Wilson" not in grouped, "a question is no draw of its own there"
     tested = "(Kolmogorov-Smirnov D 0.250, p {}, after Holm {}; 12 on dev, 8 on the holdout)."
     assert (
         "lexical : the answerable questions' signals are not shown to have moved " + tested.format("0.500", "0.750")

@@ -83,7 +83,11 @@ def certifying(objective: str) -> Damage:
     """Choose a certified objective, with all that it needs of params.yaml and of dataset.yaml."""
 
     def damage(project: Project) -> None:
-        project.edit(f"{SMALL}/dataset.yaml", "independent_draws: false", "independent_draws: true")
+        project.edit(
+            f"{SMALL}/dataset.yaml",
+            "independent_draws: false\ngroup_by: document",
+            "independent_draws: true\ngroup_by: null",
+        )
         param("calibrate", "by_kind", [])(project)
         param("calibrate", "objective", objective)(project)
 

@@ -105,8 +105,9 @@ def check_draws(calibrate: CalibrateParams, card: DatasetCard, name: str) -> Non
 
     name: the card's path. Raises BadInputError.
     """
-    if calibrate.certified and not card.independent_draws:
+    if calibrate.certified and (not card.independent_draws or card.group_by):
+        what = "questions hang together by group_by" if card.independent_draws else "independent_draws is false"
         raise BadInputError(
-            f"{name}: independent_draws is false, and calibrate.objective {calibrate.objective} is a guarantee for "
+            f"{name}: {what}, and calibrate.objective {calibrate.objective} is a guarantee for "
             "independent draws alone; set calibrate.objective to weighted_error"
         )

@@ -20,16 +20,20 @@ class Boundaries(NamedTuple):
     distinct: int
 
 
-def boundaries(signals: Floats, answerable: Bools, most: int = MOST, grid: int = GRID) -> Boundaries:
+def boundaries(
+    signals: Floats, answerable: Bools, chosen: float | None, most: int = MOST, grid: int = GRID
+) -> Boundaries:
     """Every distinct signal, or, of more than `most`, about `grid` evenly by rank.
 
-    To these come all that are chosen at some weight: the corners of the ROC's convex hull (`stages.calibration.hull`).
+    To these come the `chosen` threshold, which some objective may put anywhere, and all that are chosen at some weight:
+    the corners of the ROC's convex hull (`stages.calibration.hull`).
     """
     distinct = np.unique(signals)
     if len(distinct) <= most:
         return Boundaries(distinct, len(distinct))
     even = distinct[np.linspace(0, len(distinct) - 1, grid).astype(np.intp)]
-    return Boundaries(np.union1d(even, corners(signals, answerable)), len(distinct))
+    own = np.array([] if chosen is None else [chosen])
+    return Boundaries(np.unique(np.concatenate([even, own, corners(signals, answerable)])), len(distinct))
 
 
 def snapped(signals: Floats, thresholds: Floats) -> Floats:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,13 @@ def _parsed(description: str | None, *names: str) -> argparse.Namespace:
 
 def run(main: Callable[[], None]) -> None:
     """Run something; one of the project's own errors becomes its message on stderr and its exit status."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         main()
         _flush()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except FrostlineError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(error.exit_status)

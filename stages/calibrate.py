@@ -38,7 +38,8 @@ from stages.params import OBJECTIVES, CalibrateParams, load_section
 from stages.report.calibrated import calibrated_page
 from stages.report.coverage_plot import draw
 from stages.report.frontier_plot import frontier_plot
-from stages.scores import Scores, read_scores, read_squad, read_threshold
+from stages.scores import Scores, read_scores, read_threshold
+from stages.squad import read_squad
 
 FP_WEIGHT = 2.0
 """What params.yaml ships with, so that figures compare with those of a pipeline that nobody changed."""

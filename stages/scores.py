@@ -45,7 +45,6 @@ LONGEST_CELL = 2**30
 DELIMITERS = {".tsv": "\t", ".csv": ","}
 BOM = b"\xef\xbb\xbf"
 PARQUET_REMEDY = "Parquet needs pyarrow (the extra `parquet`); run `pip install pyarrow`, or write TSV"
-SQUAD = Columns("id", "na_prob", "is_impossible")
 
 Chunks: TypeAlias = Iterator[tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]
 Rows: TypeAlias = Iterator[tuple[str, Cells | str]]
@@ -89,16 +88,17 @@ def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Sc
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise BadInputError(f"{path}: the suffix tells the format; expected one of {', '.join(FORMATS)}")
-    digest = _sha256(path)
+    digest = sha256_of(path)
     items = _items(path, columns, kind)
     if not len(items.keys):
         raise BadInputError(f"{path}: no rows; give one row for each item")
-    if _sha256(path) != digest:
+    if sha256_of(path) != digest:
         raise BadInputError(f"{path}: changed while it was read; run it again")
-    return _scores(items, columns.score, lower_is_better, digest)
+    return make_scores(items, columns.score, lower_is_better, digest)
 
 
-def _scores(items: Items, column: str, lower_is_better: bool, digest: str) -> Scores:
+def make_scores(items: Items, column: str, lower_is_better: bool, digest: str) -> Scores:
+    """Signals of items read from a file of that sha256: the higher the likelier answerable."""
     signals = (-items.scores if lower_is_better else items.scores) + 0.0
     return Scores(signals, items.answerable, column, lower_is_better, items_hash(items), digest)
 
@@ -115,17 +115,17 @@ def _items(path: Path, columns: Columns, kind: Format) -> Items:
         csv.Error,
         msgspec.MsgspecError,
     ) as error:
-        _refuse(findings(kind.rows(path, columns), columns))
+        refuse(findings(kind.rows(path, columns), columns))
         if kind is _JSONL:
-            _refuse(_no_json(path))
+            refuse(_no_json(path))
         raise BadInputError(f"{path}: {error}") from error
     items = Items(*map(np.concatenate, zip(*parts, strict=True))) if parts else convert((), (), ())
     if repeats(items.keys):
-        _refuse(findings(kind.rows(path, columns), columns))
+        refuse(findings(kind.rows(path, columns), columns))
     return items
 
 
-def _refuse(found: Iterator[str]) -> None:
+def refuse(found: Iterator[str]) -> None:
     """Raise BadInputError with the first findings and how many more; nothing where there are none."""
     first = list(islice(found, SHOWN))
     more = sum(1 for _ in found)
@@ -133,15 +133,17 @@ def _refuse(found: Iterator[str]) -> None:
         raise BadInputError("\n".join([*first, *([f"... and {more} more"] if more else [])]))
 
 
-def _open(path: Path) -> BufferedReader:
+def open_bytes(path: Path) -> BufferedReader:
+    """Open a file to read; BadInputError names it when that cannot be done."""
     try:
         return path.open("rb")
     except OSError as error:
         raise BadInputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _sha256(path: Path) -> str:
-    with _open(path) as stream:
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a plain file; BadInputError for what cannot be read twice."""
+    with open_bytes(path) as stream:
         if not S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise BadInputError(f"{path}: no plain file; it is read twice, so write it to one first")
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -197,7 +199,7 @@ def _table_chunks(path: Path, columns: Columns) -> Chunks:
 
 
 def _table_rows(path: Path, columns: Columns) -> Rows:
-    _refuse(_undecodable(path))
+    refuse(_undecodable(path))
     line = 1
     with path.open(encoding="utf-8-sig", newline="") as stream:
         try:
@@ -218,7 +220,7 @@ def _row(row: Sequence[str], table: _Table) -> Cells | str:
 
 
 def _undecodable(path: Path) -> Iterator[str]:
-    with _open(path) as stream:
+    with open_bytes(path) as stream:
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
@@ -227,7 +229,7 @@ def _undecodable(path: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with _open(path) as stream:
+    with open_bytes(path) as stream:
         first = next(stream, b"")
         yield from chain([first.removeprefix(BOM)], stream)
 
@@ -277,7 +279,7 @@ def _parquet_chunks(path: Path, columns: Columns) -> Chunks:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise BadInputError(f"{path}: {PARQUET_REMEDY}") from error
-    with _open(path) as stream:
+    with open_bytes(path) as stream:
         try:
             file = ParquetFile(stream)
             _places(path, file.schema_arrow.names, columns)
@@ -297,86 +299,9 @@ _TABLE, _JSONL = Format(_table_chunks, _table_rows), Format(_jsonl_chunks, _json
 FORMATS = {".tsv": _TABLE, ".csv": _TABLE, ".jsonl": _JSONL, ".parquet": Format(_parquet_chunks, _parquet_rows)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    id: str
-    is_impossible: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
-    qas: list[_Question]
-
-
-@dataclass(frozen=True, slots=True)
-class _Article:
-    paragraphs: list[_Paragraph]
-
-
-@dataclass(frozen=True, slots=True)
-class _Squad:
-    data: list[_Article]
-
-
-def read_squad(na_prob: str | Path, data: str | Path) -> Scores:
-    """Read SQuAD 2.0 questions and the `na_prob` file of a reader, {id: probability of no answer}: lower is better.
-
-    Raises BadInputError listing ids that only one of the files has or that stand there twice, and bad probabilities.
-    """
-    na_prob, data = Path(na_prob), Path(data)
-    digest = _sha256(na_prob)
-    given, questions = _na_probs(na_prob), _questions(data)
-    _refuse(chain(_unmatched(na_prob, given, data, questions), findings(_squad_rows(na_prob, given, questions), SQUAD)))
-    probabilities = dict(given)
-    rows = [(one.id, probabilities[one.id], not one.is_impossible) for one in questions]
-    if not rows:
-        raise BadInputError(f"{data}: no questions")
-    return _scores(convert(*zip(*rows, strict=True)), SQUAD.score, True, digest)
-
-
-def _questions(path: Path) -> list[_Question]:
-    with _open(path) as stream:
-        try:
-            squad = msgspec.json.decode(stream.read(), type=_Squad)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInputError(f"{path}: not SQuAD 2.0 ({error})") from error
-    return [one for article in squad.data for paragraph in article.paragraphs for one in paragraph.qas]
-
-
-def _na_probs(path: Path) -> list[tuple[str, object]]:
-    """The pairs as they stand there: a mapping would keep only the last of an id that stands there twice."""
-    with _open(path) as stream:
-        try:
-            pairs = json.loads(stream.read(), object_pairs_hook=tuple)
-        except (ValueError, RecursionError) as error:
-            raise BadInputError(f"{path}: not JSON ({error})") from error
-    if not isinstance(pairs, tuple):
-        raise BadInputError(f"{path}: expected an object {{id: probability}}, got {type(pairs).__name__}")
-    return list(pairs)
-
-
-def _unmatched(
-    na_prob: Path, given: Sequence[tuple[str, object]], data: Path, questions: Sequence[_Question]
-) -> Iterator[str]:
-    scored, asked = dict(given), {one.id for one in questions}
-    yield from (f"{na_prob}: no probability for {one.id}" for one in questions if one.id not in scored)
-    yield from (f"{data}: no question {name}, which {na_prob} has" for name in scored if name not in asked)
-    seen: set[str] = set()
-    for one in questions:
-        if one.id in seen:
-            yield f"{data}: question {one.id} stands there twice"
-        seen.add(one.id)
-
-
-def _squad_rows(path: Path, given: Sequence[tuple[str, object]], questions: Sequence[_Question]) -> Rows:
-    known = {one.id: not one.is_impossible for one in questions}
-    rows = ((name, value) for name, value in given if name in known)
-    return ((f"{path}: entry {number}", Cells(*row, known[row[0]])) for number, row in enumerate(rows, 1))
-
-
 def read_threshold(path: str | Path) -> Threshold:
     """Read a sealed threshold, exactly what was sealed and nothing beside it. Raises BadInputError."""
-    with _open(Path(path)) as stream:
+    with open_bytes(Path(path)) as stream:
         data = stream.read()
     try:
         frozen = msgspec.json.decode(data, type=Threshold)

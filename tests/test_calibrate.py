@@ -25,7 +25,8 @@ from stages.calibration.threshold import Threshold, sealed
 from stages.errors import BadInputError
 from stages.params import CalibrateParams
 from stages.report.calibrated import calibrated_page
-from stages.scores import Scores, read_scores, read_squad, read_threshold
+from stages.scores import Scores, read_scores, read_threshold
+from stages.squad import read_squad
 from tests.project import ROOT, environment
 
 XLNET = ROOT.parent / "shared/cases/scores/xlnet-squad2.tsv"

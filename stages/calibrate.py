@@ -7,6 +7,7 @@ import json
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,7 @@ def _refuse_overwriting(folder: Path) -> None:
 
 
 def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
-    """Write the record, the sweep and the page; returns how much of the sweep is there."""
+    """Write all files or none; returns how much of the sweep is there."""
     signals, answerable = scores.signals, scores.answerable
     kept = boundaries(signals, answerable, frozen.threshold)
     rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
@@ -203,7 +204,8 @@ def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
         files.write_json(folder / THRESHOLD, frozen)
     except BaseException as error:
         for name in (SWEEP, FRONTIER, PAGE, THRESHOLD):
-            (folder / name).unlink(missing_ok=True)
+            with suppress(OSError):
+                (folder / name).unlink()
         if isinstance(error, OSError):
             raise BadInputError(f"{folder}: cannot be written ({error.strerror})") from error
         raise

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
-from stages.calibrate import dev, evaluate, freeze
+from stages.calibrate import add_arguments, calibrate, dev, evaluate, freeze
 from stages.calibration.cells import Columns, convert, items_hash
 from stages.calibration.certificate import Certified, max_false_accept, max_selective_risk
 from stages.calibration.sweep import choose, optimal, sweep
@@ -149,6 +150,30 @@ def test_an_empty_option_is_no_default(option: str, frostline: Run, tmp_path: Pa
     before = sorted(tmp_path.iterdir())
     assert f"BadInputError: {option}: empty" in frostline("dev.tsv", "--model", "m", option, "", status=1).stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("out", ["dev.tsv", "dev.tsv/below"])
+def test_a_folder_that_cannot_be_one_is_named(out: str, frostline: Run, tmp_path: Path) -> None:
+    printed = frostline("dev.tsv", "--model", "m", "--out", out, status=1).stderr
+    assert printed.startswith(f"BadInputError: {out}: cannot be written (")
+    assert (tmp_path / "dev.tsv").read_text(encoding="utf-8") == DEV
+
+
+def test_what_breaks_off_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "dev.tsv").write_text(DEV, encoding="utf-8")
+    parser = ArgumentParser()
+    add_arguments(parser, Fraction)
+    words = [str(tmp_path / "dev.tsv"), "--model", "m", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr("stages.files.write_json", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(parser.parse_args(words))
+    assert list((tmp_path / "out").iterdir()) == []
+    monkeypatch.undo()
+    calibrate(parser.parse_args(words))
+    assert len(list((tmp_path / "out").iterdir())) == 4
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:

@@ -29,7 +29,10 @@ from stages.records import Decision, Index, Question, Record
 from stages.stage.run import guard, run
 from stages.verify import load_gate, verify
 
-EXIT = "exit status: 0 answered or refused, 1 unusable input, 2 unusable arguments, 3 a stale threshold"
+EXIT = (
+    "exit status: 0 done (a refused question too), 1 unusable input, 2 unusable arguments, "
+    "3 something stale, or a line of the ledger gone"
+)
 FIGURES = {"answers", "contract", "decision", "gate", "support", "threshold"}
 REASONS = {
     "no_candidate": "nothing in the corpus shares a word with the question",

@@ -2,7 +2,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: repro test reproduce bench lock
+.PHONY: repro test reproduce lowest bench lock
 
 repro: .venv/installed
 	dvc repro
@@ -22,6 +22,15 @@ reproduce: .venv/installed
 	test -z "$$(git status --porcelain)"
 	$(BIN)/frostline verify
 	$(BIN)/frostline ledger
+	$(BIN)/python -m tests.settings
+	$(BIN)/python -m tests.kill
+
+# every range in pyproject.toml at its lower end: the same bytes
+lowest:
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	HNSWLIB_NO_NATIVE=1 .venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		$$(sed -n '/^dependencies/,/^]/s/^  "\([^>]*\)>=\([^,"]*\).*/\1==\2/p' pyproject.toml) threadpoolctl
+	.venv-lowest/bin/python -m tests.settings plain
 
 bench: .venv/installed
 	$(BIN)/python -m tests.bench

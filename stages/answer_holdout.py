@@ -9,8 +9,9 @@ from typing import Any
 
 from stages import files
 from stages.assemble import INDEX_PATHS, current_system, every, read_answerer, scored, usable_threshold
+from stages.originals import read_index
 from stages.params import load_systems
-from stages.records import Answered, Index
+from stages.records import Answered
 from stages.stage.run import run_stage
 
 PATHS = (*INDEX_PATHS, "records", "sweep", "threshold", "questions", "holdout")
@@ -19,7 +20,7 @@ PATHS = (*INDEX_PATHS, "records", "sweep", "threshold", "questions", "holdout")
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write <system>/answers.json."""
     gates = every(load_systems(params), lambda system: usable_threshold(params, paths, system))
-    index = files.read_json(paths.index, Index)
+    index = read_index(paths.index)
     answerer = read_answerer(params, paths, index, gates)
     questions = files.read_questions(paths.questions)
     for system, gate in gates.items():

@@ -1,34 +1,35 @@
 """What stages and commands put together from files: an answerer, checked citations, the binding as it is now."""
 
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stages import files
+from stages import arrays, artifacts, files, settings
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
 from stages.calibration.binding import check_answers, check_derived, check_questions, check_threshold
 from stages.calibration.gate import Gate
 from stages.calibration.ledger import SYSTEM_SOURCES, system_hash
 from stages.calibration.objective import choose_rows
-from stages.calibration.threshold import SCORING_PARAMS, SCORING_SOURCES, Swept, Threshold, dev_set_hash, scoring_hash
+from stages.calibration.threshold import SCORING_PARAMS, SCORING_SOURCES, Threshold, dev_set_hash, scoring_hash
 from stages.corpus.terms import split_vocabulary
 from stages.encoder import checkpoint, text
 from stages.encoder.checkpoint import Checkpoint
 from stages.errors import BadInputError, StaleThresholdError
 from stages.hashing import plain_numbers
+from stages.originals import list_originals, read_original, snapshot_hash
 from stages.params import (
     CalibrateParams,
     ContextParams,
     NeighboursParams,
     RetrievalParams,
     SupportParams,
-    load_section,
+    of_params,
 )
 from stages.records import Answered, Index, Record, Scored, Vectors
 from stages.retrieval import lexical
@@ -42,22 +43,25 @@ INDEX_PATHS = ("corpus", "index", "lexical", "checkpoint", "vectors", "hnsw", "e
 
 def read_answerer(params: dict[str, Any], paths: Namespace, index: Index, systems: Collection[str]) -> Answerer:
     """Read term index, vocabulary and, where a system needs them, the vectors; an original is read when it is cited."""
-    words, cues = split_vocabulary(files.read_vocabulary())
+    words, cues = split_vocabulary(settings.read_vocabulary())
     ids = tuple(entry.id for entry in index.entries)
+    found = arrays.read_arrays(paths.lexical, index.lexical)
+    with naming(paths.lexical):
+        terms = lexical.from_arrays(found, len(ids))
     library = Library(
         ids=ids,
         entries={entry.id: entry for entry in index.entries},
-        lexical=lexical.from_arrays(files.read_arrays(paths.lexical, index.lexical)),
+        lexical=terms,
         words=words,
         rows={name: row for row, name in enumerate(ids)},
     )
     return Answerer(
         library=library,
         cues=cues,
-        retrieval=load_section(RetrievalParams, "retrieval", params.get("retrieval")),
-        context=load_section(ContextParams, "context", params.get("context")),
-        support=load_section(SupportParams, "support", params.get("support")),
-        read=lambda path: files.read_bytes(Path(paths.corpus) / path),
+        retrieval=of_params(RetrievalParams, "retrieval", params),
+        context=of_params(ContextParams, "context", params),
+        support=of_params(SupportParams, "support", params),
+        read=lambda path: read_original(paths.corpus, path),
         neighbours=read_neighbours(params, paths, index) if uses_encoder(systems) else None,
     )
 
@@ -67,9 +71,20 @@ def uses_encoder(systems: Collection[str]) -> bool:
     return any(system != "lexical" for system in systems)
 
 
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Put the file's name before what is found wrong with what was read from it."""
+    try:
+        yield
+    except BadInputError as error:
+        raise BadInputError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from error
+
+
 def read_checkpoint(path: str) -> Checkpoint:
     """Read the encoder's checkpoint, its weights read-only; BadInputError when it is none."""
-    return checkpoint.from_arrays(files.read_arrays(path, files.hash_file(path)))
+    found = arrays.read_arrays(path, files.hash_file(path))
+    with naming(path):
+        return checkpoint.from_arrays(found)
 
 
 def embed_text(encoder: Checkpoint, words: str) -> NDArray[np.int8]:
@@ -81,11 +96,11 @@ def embed_text(encoder: Checkpoint, words: str) -> NDArray[np.int8]:
 def read_neighbours(params: dict[str, Any], paths: Namespace, index: Index) -> Neighbours:
     """Read vectors, HNSW index and checkpoint; BadInputError when they do not belong to each other or to the index."""
     exact = exact_neighbours(paths, index)
-    settings = load_section(NeighboursParams, "neighbours", params.get("neighbours"))
+    settings = of_params(NeighboursParams, "neighbours", params)
     if settings.exact:
         return exact
     embedding = files.read_json(paths.embedding, Vectors)
-    return replace(exact, propose=files.read_hnsw(paths.hnsw, embedding.hnsw, exact.vectors, settings.ef_search))
+    return replace(exact, propose=arrays.read_hnsw(paths.hnsw, embedding.hnsw, exact.vectors, settings.ef_search))
 
 
 def exact_neighbours(paths: Namespace, index: Index) -> Neighbours:
@@ -95,8 +110,13 @@ def exact_neighbours(paths: Namespace, index: Index) -> Neighbours:
     stale = [name for name, value in found.items() if getattr(embedding, name) != value]
     if stale:
         raise BadInputError(f"{paths.embedding}: made from another {' and '.join(stale)}; run `dvc repro embed_corpus`")
-    vectors = files.read_arrays(paths.vectors, embedding.vectors)["vectors"]
     encoder = read_checkpoint(paths.checkpoint)
+    vectors = arrays.read_arrays(paths.vectors, embedding.vectors).get("vectors")
+    shape = (len(index.entries), encoder.dimension)
+    if vectors is None or vectors.dtype != np.int8 or vectors.shape != shape or embedding.dimension != shape[1]:
+        raise BadInputError(
+            f"{paths.vectors}, {paths.embedding}: no int8 vectors of shape {shape}; run `dvc repro embed_corpus`"
+        )
     everything = np.arange(len(vectors))
     return Neighbours(
         ids=[entry.id for entry in index.entries],
@@ -123,8 +143,7 @@ def scored(params: dict[str, Any], paths: Namespace, system: str, index: Index, 
 def verified_citations(corpus: str, records: Iterable[Record]) -> dict[str, bool]:
     """By question id: every citation's hash, span and quote agree with the original as it is now."""
     return {
-        record.id: all(verifies(one, files.read_bytes(Path(corpus) / one.path)) for one in record.citations)
-        for record in records
+        record.id: all(verifies(one, read_original(corpus, one.path)) for one in record.citations) for record in records
     }
 
 
@@ -157,9 +176,9 @@ def current_binding(params: dict[str, Any], paths: Namespace, system: str, dev_s
 
     dev_set: from the sweep's record where labels may not be opened, else from the files.
     """
-    originals = (files.hashed(paths.corpus, path)[0] for path in files.list_originals(paths.corpus))
+    originals = (files.hashed(paths.corpus, path)[0] for path in list_originals(paths.corpus))
     return current_encoder(paths, system) | {
-        "snapshot": files.snapshot_hash(originals),
+        "snapshot": snapshot_hash(originals),
         "index": files.hash_file(paths.index),
         "dev_set": dev_set,
         "dev_records": files.hash_file(files.of_system(paths.records, system)),
@@ -183,27 +202,33 @@ def every(systems: Iterable[str], check: Callable[[str], T]) -> dict[str, T]:
 
 def usable_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Gate:
     """The frozen threshold after every check that needs no label; StaleThresholdError otherwise."""
-    dev_set = files.read_json(files.of_system(paths.sweep, system), Swept).dev_set
-    return Gate(_checked(params, paths, system, dev_set))
+    return Gate(_checked(params, paths, system, artifacts.read_swept(paths.sweep, system).dev_set))
 
 
 def derived_threshold(params: dict[str, Any], paths: Namespace, system: str) -> Threshold:
     """The frozen threshold after every check, chosen again from bound records and labels; StaleThresholdError."""
     dev_set = dev_set_hash(files.read_bytes(paths.dev_questions), files.read_bytes(paths.dev_labels))
     frozen = _checked(params, paths, system, dev_set)
-    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
-    answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
-    scored = files.read_json(files.of_system(paths.records, system), Scored)
+    calibrate = of_params(CalibrateParams, "calibrate", params)
+    scored = artifacts.read_scored(paths.records, system)
     check_questions(frozen, scored, files.hash_file(paths.dev_questions))
-    records = scored.records
-    known = [answerable[record.id] for record in records]
-    check_derived(frozen, choose_rows(records, known, calibrate, system in calibrate.by_kind))
+    known = read_answerable(paths, scored)
+    check_derived(frozen, choose_rows(scored.records, known, calibrate, system in calibrate.by_kind))
     return frozen
 
 
+def read_answerable(paths: Namespace, scored: Scored) -> list[bool]:
+    """Whether each record's question can be answered. Raises BadInputError naming every record without a label."""
+    answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
+    lacking = sorted({record.id for record in scored.records} - answerable.keys())
+    if lacking:
+        raise BadInputError(f"{paths.dev_labels}: no label for {', '.join(lacking)} of {scored.system}'s records")
+    return [answerable[record.id] for record in scored.records]
+
+
 def _checked(params: dict[str, Any], paths: Namespace, system: str, dev_set: str) -> Threshold:
-    frozen = files.read_sealed(files.of_system(paths.threshold, system), Threshold)
-    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
+    frozen = artifacts.read_frozen(paths.threshold, system)
+    calibrate = of_params(CalibrateParams, "calibrate", params)
     check_threshold(frozen, system, calibrate, current_binding(params, paths, system, dev_set))
     return frozen
 
@@ -211,7 +236,7 @@ def _checked(params: dict[str, Any], paths: Namespace, system: str, dev_set: str
 def checked_answers(params: dict[str, Any], paths: Namespace, system: str) -> tuple[Threshold, Answered]:
     """A frozen threshold and the holdout answers made with it, after every check of both; StaleThresholdError."""
     frozen = derived_threshold(params, paths, system)
-    answered = files.read_json(files.in_system(paths.holdout, system, "answers.json"), Answered)
+    answered = artifacts.read_answered(paths.holdout, system)
     now = current_system(params, {system: frozen.seal})
     check_answers(answered, frozen, {"system": now, "questions": files.hash_file(paths.questions)})
     return frozen, answered

@@ -3,12 +3,14 @@
 from argparse import Namespace
 from typing import Any
 
-from stages import files
+from stages import arrays, files
 from stages.corpus.index import index_originals
 from stages.corpus.terms import split_vocabulary
-from stages.params import IndexParams, load_section
+from stages.originals import list_originals, snapshot_hash
+from stages.params import IndexParams, of_params
 from stages.records import Index
 from stages.retrieval.lexical import build_lexical, count_terms, to_arrays
+from stages.settings import read_vocabulary
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "lexical")
@@ -16,15 +18,15 @@ PATHS = ("corpus", "index", "lexical")
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Read every original; write lexical.npz and index.json, which names it by hash."""
-    settings = load_section(IndexParams, "index", params.get("index"))
-    sections = files.read_vocabulary()
-    read = [files.hashed(paths.corpus, path) for path in files.list_originals(paths.corpus)]
+    settings = of_params(IndexParams, "index", params)
+    sections = read_vocabulary()
+    read = [files.hashed(paths.corpus, path) for path in list_originals(paths.corpus)]
     originals = tuple(original for original, _ in read)
     entries = index_originals(read, sections, settings)
     lexical = build_lexical(count_terms(entries, split_vocabulary(sections)[0]))
     index = Index(
-        snapshot=files.snapshot_hash(originals),
-        lexical=files.write_arrays(paths.lexical, to_arrays(lexical)),
+        snapshot=snapshot_hash(originals),
+        lexical=arrays.write_arrays(paths.lexical, to_arrays(lexical)),
         originals=originals,
         entries=tuple(entries),
     )

@@ -180,9 +180,14 @@ def _refuse_overwriting(folder: Path) -> None:
         there = [str(folder / name) for name in (THRESHOLD, SWEEP, FRONTIER, PAGE) if (folder / name).exists()]
     except OSError as error:
         raise BadInputError(f"{folder}: cannot be looked at ({error.strerror}); name another with --out") from error
-    if there:
+    if str(folder / THRESHOLD) in there:
         raise BadInputError(
             f"{', '.join(there)}: already there; a frozen threshold stays, name another folder with --out"
+        )
+    if there:
+        raise BadInputError(
+            f"{', '.join(there)}: already there without {THRESHOLD}, which is written last: a run that was broken off "
+            "left it, or it is something of yours; remove it or name another folder with --out"
         )
 
 
@@ -202,12 +207,10 @@ def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
         files.write_csv(folder / FRONTIER, COLUMNS, map(frontier_cells, optima))
         files.write_bytes(folder / PAGE, page.encode())
         files.write_json(folder / THRESHOLD, frozen)
-    except BaseException as error:
+    except BaseException:
         for name in (SWEEP, FRONTIER, PAGE, THRESHOLD):
             with suppress(OSError):
                 (folder / name).unlink()
-        if isinstance(error, OSError):
-            raise BadInputError(f"{folder}: cannot be written ({error.strerror})") from error
         raise
     if len(kept.thresholds) == kept.distinct:
         return f"all {kept.distinct} distinct scores"

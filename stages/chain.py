@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from stages import files
 from stages.errors import BadInputError
 from stages.hashing import plain_numbers
+from stages.originals import list_originals
 from stages.params import load_source
 from stages.project import Project
 from stages.records import File, Part
@@ -78,7 +79,7 @@ def _added(project: Project, part: Part) -> Iterator[tuple[str, str]]:
     if part.stage == INDEXED_BY:
         known, corpus = {one.path for one in part.read}, Path(project.paths.corpus).absolute()
         try:
-            originals = [relative(project.root, corpus / path) for path in files.list_originals(corpus)]
+            originals = [relative(project.root, corpus / path) for path in list_originals(corpus)]
         except BadInputError as error:
             yield project.paths.corpus, str(error)
             return

@@ -9,23 +9,22 @@ import textwrap
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Any
 
 import msgspec
 
-from stages import calibrate, files
+from stages import calibrate, files, results
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
 from stages.errors import BadInputError, StaleThresholdError
 from stages.history import check
-from stages.measures.evaluate import Judged
 from stages.measures.ledger import asked, basis, ledger_table, looks, meaning
 from stages.measures.table import result_table
 from stages.measures.weights import weights_text
-from stages.params import LARGEST, SYSTEMS, CalibrateParams, known_system, load_section, load_source, load_systems
+from stages.originals import read_index
+from stages.params import LARGEST, CalibrateParams, known_system, load_section, load_source, load_systems
 from stages.project import read_project
-from stages.records import Decision, Index, Question, Record
+from stages.records import Decision, Question, Record
 from stages.stage.run import guard, run
 from stages.verify import load_gate, verify
 
@@ -33,7 +32,6 @@ EXIT = (
     "exit status: 0 done (a refused question too), 1 unusable input, 2 unusable arguments, "
     "3 something stale, or a line of the ledger gone"
 )
-FIGURES = {"answers", "contract", "decision", "gate", "support", "threshold"}
 REASONS = {
     "no_candidate": "nothing in the corpus shares a word with the question",
     "source_changed": "the original has changed since it was indexed",
@@ -53,7 +51,7 @@ def ask(text: str, system: str | None) -> tuple[Record, Decision]:
     guard(load_source(params).dataset)
     system = known_system(params, system)
     gate = load_gate(".", system)
-    answerer = read_answerer(params, paths, files.read_json(paths.index, Index), (system,))
+    answerer = read_answerer(params, paths, read_index(paths.index), (system,))
     record = answerer.answer(Question("ask", text), system)
     return record, gate.settle(record)
 
@@ -81,8 +79,8 @@ def weights(system: str | None, compared: Collection[Fraction]) -> str:
     guard(load_source(params).dataset)
 
     def compare(name: str) -> str:
-        judged = files.read_jsonl(files.of_system(paths.judged, name, ".jsonl"), Judged)
-        return weights_text(judged, load_gate(".", name).frozen, compared)
+        gate = load_gate(".", name)
+        return weights_text(results.read_judged(paths.judged, name), gate.frozen, compared)
 
     return "\n\n".join(every([known_system(params, system)] if system else load_systems(params), compare).values())
 
@@ -103,18 +101,9 @@ def _ask(arguments: Namespace) -> None:
         print(told(record, decision))
 
 
-def read_figures(path: str) -> dict[str, Any]:
-    """metrics.json or dev_metrics.json, with the figures of each system that it names."""
-    figures = files.read_json(path, dict[str, Any])
-    systems = [name for name in SYSTEMS if name in figures]
-    if not systems or any(not isinstance(figures[name], dict) or FIGURES - figures[name].keys() for name in systems):
-        raise BadInputError(f"{path}: not the figures of an evaluation; run `dvc repro -f --no-run-cache`")
-    return figures
-
-
 def _table(_: Namespace) -> None:
     project = read_project(".")
-    print(result_table(read_figures(project.paths.metrics)))
+    print(result_table(results.read_figures(project.paths.metrics)))
     if broken_links(project, project.stages, open_labels=True):
         raise StaleThresholdError("these figures do not belong to what is here; `frostline verify` says why")
 
@@ -126,7 +115,7 @@ def _weights(arguments: Namespace) -> None:
 def _ledger(_: Namespace) -> None:
     project = read_project(".")
     paths = project.paths
-    dev, holdout = read_figures(paths.dev_metrics), read_figures(paths.metrics)
+    dev, holdout = results.read_figures(paths.dev_metrics), results.read_figures(paths.metrics)
     evaluated = {line.holdout for line in files.read_jsonl(paths.seen, Seen)}
     seen = [line for line in files.read_jsonl(paths.ledger, Seen, missing_ok=True) if line.holdout in evaluated]
     seen_by = looks(seen, holdout.get("system"), asked(dev), asked(holdout))

@@ -8,12 +8,13 @@ from argparse import Namespace
 from fractions import Fraction
 from typing import Any
 
-from stages import files
+from stages import artifacts, files, settings
 from stages.assemble import (
     checked_answers,
     current_system,
     every,
     exact_neighbours,
+    read_answerable,
     verified_citations,
 )
 from stages.calibration.ledger import Seen, add, holdout_hash, result
@@ -26,8 +27,9 @@ from stages.measures.intervals import with_intervals
 from stages.measures.perquestion import query_rows
 from stages.measures.rate import rate
 from stages.measures.units import units_of
-from stages.params import CalibrateParams, DatasetCard, load_section, load_systems
-from stages.records import Answered, Index, Label, Question, Scored
+from stages.originals import read_index
+from stages.params import CalibrateParams, DatasetCard, load_section, load_systems, of_params
+from stages.records import Answered, Label, Question
 from stages.retrieval.neighbours import recall
 from stages.stage.run import run_stage
 
@@ -42,7 +44,7 @@ def evaluate(
     paths: Namespace, frozen: Threshold, answered: Answered, labels: list[Label], weight: Fraction
 ) -> Evaluated:
     """Judge one system's answers, write its queries.json."""
-    entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    entries = {entry.id: entry for entry in read_index(paths.index).entries}
     records = answered.scored.records
     judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
     rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged, entries)
@@ -69,11 +71,12 @@ def inferred(
     compared = {"comparisons": comparisons(found, units_of(labels, group_by), weight)}
     if group_by is not None:
         return {system: dict(one.figures) for system, one in found.items()} | compared
-    answerable = {label.id: label.answerable for label in files.read_labels(paths.dev_labels)}
-    scored = {system: files.read_json(files.of_system(paths.records, system), Scored) for system in found}
-    moved = shifts(
-        {system: [(row.signal, answerable[row.id]) for row in one.records] for system, one in scored.items()}, found
-    )
+    scored = {system: artifacts.read_scored(paths.records, system) for system in found}
+    known = {
+        system: zip((row.signal for row in one.records), read_answerable(paths, one), strict=True)
+        for system, one in scored.items()
+    }
+    moved = shifts(known, found)
     systems = {system: with_intervals(one.figures) | {"shift": moved[system]} for system, one in found.items()}
     return systems | compared
 
@@ -82,13 +85,13 @@ def encoder_figures(paths: Namespace, questions: list[Question], labels: list[La
     """How the encoder pairs the contract's phrases with their images, and how much of exact search HNSW found."""
     asked = {question.id: question.text for question in questions}
     pairs = [label for label in labels if label.contract and label.category == "image"]
-    exact = exact_neighbours(paths, files.read_json(paths.index, Index))
+    exact = exact_neighbours(paths, read_index(paths.index))
     paired = encoder_metrics(
         [exact.vectors[exact.rows[label.expected_image or ""]] for label in pairs],
         [exact.embed(asked[label.id]) for label in pairs],
         [label.split == "heldout" for label in pairs],
     )
-    answered = files.read_json(files.in_system(paths.holdout, "neural", "answers.json"), Answered)
+    answered = artifacts.read_answered(paths.holdout, "neural")
     found = [record.rank_lists["neural"] for record in answered.scored.records]
     wanted = [
         exact.nearest(exact.embed(asked[record.id]), len(record.rank_lists["neural"]))
@@ -105,8 +108,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     questions, labels = files.read_questions(paths.questions), files.read_labels(paths.labels)
     before = files.hash_file(paths.checkpoint)
     checked = every(load_systems(params), lambda system: checked_answers(params, paths, system))
-    card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
-    weight = load_section(CalibrateParams, "calibrate", params.get("calibrate")).weight
+    card = load_section(DatasetCard, paths.dataset, settings.read_yaml(paths.dataset))
+    weight = of_params(CalibrateParams, "calibrate", params).weight
     found = {system: evaluate(paths, *pair, labels, weight) for system, pair in checked.items()}
     figures: dict[str, Any] = {system: dict(one.figures) for system, one in found.items()}
     if card.independent_draws:
@@ -122,9 +125,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         system=current_system(params, {system: frozen.seal for system, (frozen, _) in checked.items()}),
         results={system: result(one.figures["threshold"]) for system, one in found.items()},
     )
-    ledger = add(files.read_jsonl(paths.ledger, Seen, missing_ok=True), line)
+    ledger = files.update_jsonl(paths.ledger, Seen, lambda seen: add(seen, line))
     files.write_json(paths.metrics, figures | {"system": line.system})
-    files.write_jsonl(paths.ledger, ledger)
     files.write_jsonl(paths.seen, [one for one in ledger if one.holdout == line.holdout])
 
 

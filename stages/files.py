@@ -1,25 +1,34 @@
-"""The one room that opens files. Everything read is checked here; everything written is whole or not there at all.
+"""The files of a project, in and out. Everything read is of a declared kind; everything written is whole or not there.
 
-JSON is written with sorted keys, shortest round-trip floats, UTF-8 and "\\n" line ends, so that equal content is equal
-bytes. Nothing that is read is ever executed: JSON by msgspec into declared types, YAML by the safe loader.
+A reader takes plain files alone, of a size that a project can have, and names the file that it refuses. Nothing that is
+read is ever executed: JSON goes by msgspec into declared types. It is written with sorted keys, shortest round-trip
+floats, UTF-8 and "\\n" line ends, so that equal content is equal bytes.
+
+`stages.settings`, `stages.originals`, `stages.arrays`, `stages.artifacts` and `stages.results` read through here. Files
+are opened elsewhere too: `stages.scores` reads those of other systems, `stages.stage.watch` hashes what a stage opened,
+hnswlib loads the index that `stages.arrays` checked, and git reads the ledger's history (`stages.history`).
 """
 
 import csv
+import fcntl
 import io
+import json
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from stages.atomic import replaced, told
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
-from stages.hashing import canonical_json, hash_of, plain_numbers, sha256
-from stages.params import SECTIONS, NeighboursParams
-from stages.records import Caption, File, Label, Question, label_findings
+from stages.hashing import canonical_json, sha256
+from stages.records import Caption, File, Label, Question
+from stages.wellformed import label_findings, path_finding, repeated
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -27,7 +36,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Row = TypeVar("Row", bound="DataclassInstance")
 
-ORIGINAL_SUFFIXES = (".png", ".md")
+STRAY = re.compile(r"\..*|__pycache__|[Tt]humbs\.db|[Dd]esktop\.ini|.*~|#.*#", re.DOTALL)
+"""Names that file managers, editors and Python leave behind. .dvcignore has the same."""
+LARGEST_FILE = 2**29
+"""Bytes. The largest file of a project is hnsw.bin; for 100,000 entries of 1,024 dimensions it has 0.5 GB at most."""
+SHOWN = 20
+REMEDY = "run `dvc repro -f --no-run-cache`"
+LONGEST_LINE = 2**20
+"""Bytes of a row of JSON lines; a question, a label, a ledger's line have some hundred."""
 
 
 def of_system(folder: str | Path, system: str, suffix: str = ".json") -> Path:
@@ -45,17 +61,30 @@ def hash_file(path: str | Path) -> str:
     return sha256(read_bytes(path))
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Read a whole file; BadInputError names it when that cannot be done."""
+def read_bytes(path: str | Path, most: int = LARGEST_FILE) -> bytes:
+    """Read a whole plain file of at most `most` bytes; BadInputError names it when that cannot be done."""
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be read ({error.strerror}); run `dvc repro`") from error
+        with open(path, "rb", opener=_without_waiting) as stream:
+            found = os.fstat(stream.fileno())
+            if not S_ISREG(found.st_mode):
+                raise BadInputError(f"{path}: no plain file; put the file itself there")
+            if found.st_size > most:
+                raise BadInputError(f"{path}: {found.st_size} bytes; at most {most} are read")
+            return stream.read()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        remedy = "let it be read" if isinstance(error, PermissionError) else "run `dvc repro`"
+        raise BadInputError(f"{path}: cannot be read ({reason}); {remedy}") from error
 
 
-def read_text(path: str | Path) -> str:
-    """Read a whole UTF-8 file, every character and line end as it is."""
-    data = read_bytes(path)
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is opened too, to be refused."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def read_text(path: str | Path, most: int = LARGEST_FILE) -> str:
+    """Read a whole UTF-8 file of at most `most` bytes, every character and line end as it is."""
+    data = read_bytes(path, most)
     try:
         return decode_text(data)
     except BadInputError as error:
@@ -97,22 +126,51 @@ def parse_jsonl(name: str, data: bytes, kind: type[Row]) -> tuple[list[Row], lis
     """The rows of JSON lines, and a finding for each line that is none of `kind`: `name`, its number, what is wrong."""
     rows: list[Row] = []
     findings = []
-    known = {item.name for item in fields(kind)}
+    known = [item.name for item in fields(kind)]
     if data.startswith(b"\xef\xbb\xbf"):
         return [], [f"{name}: begins with a byte order mark; save it as UTF-8 without one"]
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
+        if len(line) > LONGEST_LINE:
+            findings.append(f"{name}:{number}: {len(line)} bytes; a row has {LONGEST_LINE} at most")
+            continue
         try:
-            row = msgspec.json.decode(line, type=kind)
-            unknown = set(msgspec.json.decode(line)) - known
-            if unknown:
-                findings.append(f"{name}:{number}: unknown keys {', '.join(sorted(unknown))}")
-            else:
-                rows.append(row)
+            row, wrong = msgspec.json.decode(line, type=kind), list(_key_findings(line, known))
+            rows += [] if wrong else [row]
+            findings += [f"{name}:{number}: {text}" for text in wrong]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             findings.append(f"{name}:{number}: {error}")
     return rows, findings
+
+
+def _key_findings(row: bytes, known: Collection[str]) -> Iterator[str]:
+    """Keys of a JSON object that it may not have, and keys at any depth that stand there twice."""
+    twice: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        twice.extend(repeated(name for name, _ in pairs))
+        return dict(pairs)
+
+    unknown = sorted(json.loads(row, object_pairs_hook=note, parse_int=str, parse_float=str).keys() - known)
+    if unknown:
+        yield f"unknown keys {', '.join(unknown)}"
+    if twice:
+        yield f"keys that stand there twice: {', '.join(twice)}"
+
+
+def refuse(findings: Iterable[str]) -> None:
+    """Raise BadInputError with every finding, one a line; nothing where there are none."""
+    if found := list(findings):
+        raise BadInputError("\n".join(found))
+
+
+def refuse_made(path: str | Path, findings: Iterable[str]) -> None:
+    """Raise BadInputError with the first findings, how many more, and what to do; nothing where there are none."""
+    found = [f"{path}: {text}" for text in findings]
+    if found:
+        more = [f"... and {len(found) - SHOWN} more"] if len(found) > SHOWN else []
+        raise BadInputError("\n".join([*found[:SHOWN], *more, REMEDY]))
 
 
 @dataclass(frozen=True)
@@ -132,193 +190,51 @@ def read_labels(path: str | Path) -> list[Label]:
     """Read label rows in file order; duplicate ids and rows that contradict themselves are errors, all listed."""
     rows = read_jsonl(path, Label)
     _refuse_duplicates(path, [row.id for row in rows])
-    findings = [f"{path}: {row.id}: {text}" for row in rows for text in label_findings(row)]
-    if findings:
-        raise BadInputError("\n".join(findings))
+    refuse(f"{path}: {row.id}: {text}" for row in rows for text in label_findings(row))
     return rows
 
 
-def _refuse_duplicates(path: str | Path, ids: Sequence[str]) -> None:
-    twice = sorted({name for name in ids if ids.count(name) > 1}) if len(set(ids)) < len(ids) else []
-    if twice:
+def _refuse_duplicates(path: str | Path, ids: Iterable[str]) -> None:
+    if twice := repeated(ids):
         raise BadInputError(f"{path}: duplicate ids {', '.join(twice)}")
 
 
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Read a YAML mapping with the safe loader; a key that stands twice is an error."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = read_text(path)
-    try:
-        findings = [f"{path}:{line}: {key!r} stands there twice" for key, line in _repeated(yaml.compose(text, loader))]
-        value = yaml.load(text, loader)
-        plain_numbers(value)  # walks through all of it: an anchor that holds itself is endless
-    except (yaml.YAMLError, RecursionError) as error:
-        raise BadInputError(f"{path}: {error}") from error
-    if findings:
-        raise BadInputError("\n".join(findings))
-    if not isinstance(value, dict):
-        raise BadInputError(f"{path}: expected a mapping, got {type(value).__name__}")
-    return value
-
-
-def _repeated(node: Any) -> Iterator[tuple[str, int]]:
-    """Yield (key, line) of every scalar key that its YAML mapping already holds."""
-    seen: set[str] = set()
-    pairs = node.value if node is not None and node.id == "mapping" else []
-    for key, value in pairs:
-        name = str(key.value)
-        if name in seen:
-            yield name, key.start_mark.line + 1
-        seen.add(name)
-        yield from _repeated(value)
-
-
-def read_params(path: str | Path) -> dict[str, Any]:
-    """Read params.yaml; a section that nobody knows is an error. Each stage checks the sections that it uses."""
-    params = read_yaml(path)
-    unknown = sorted(str(key) for key in params.keys() - set(SECTIONS))
-    if unknown:
-        raise BadInputError(f"{path}: unknown {', '.join(unknown)} (known: {', '.join(SECTIONS)})")
-    return params
-
-
-def read_vocabulary() -> dict[str, Any]:
-    """Read the words that a description may use and a question may contain: a source like the code beside it."""
-    return read_yaml(Path(__file__).parent / "corpus" / "vocabulary.yaml")
-
-
-def list_originals(corpus: str | Path) -> list[str]:
-    """Paths of all originals relative to `corpus`, sorted. Dot files are left out.
-
-    Links, names that are not UTF-8 and files that are neither .png nor .md are errors, all listed.
-    """
-    root = Path(corpus)
-    if not root.is_dir():
-        raise BadInputError(f"{root}: no such folder; it holds the originals of the dataset in params.yaml")
-    visible = [
-        item for item in root.rglob("*") if not any(part.startswith(".") for part in item.relative_to(root).parts)
-    ]
-    findings = [
-        f"{os.fsencode(item).decode('utf-8', 'replace')}: {text}"
-        for item in sorted(visible)
-        for text in _unusable(item)
-    ]
-    if findings:
-        raise BadInputError("\n".join(findings))
-    paths = sorted(item.relative_to(root).as_posix() for item in visible if item.is_file())
-    if not paths:
-        raise BadInputError(f"{root}: no .png or .md file")
-    return paths
-
-
-def _unusable(item: Path) -> Iterator[str]:
-    if item.is_symlink():
-        yield "a link; put the file itself there"
-    elif item.is_file() and not item.name.lower().endswith(ORIGINAL_SUFFIXES):
-        yield "neither .png nor .md; move it out"
-    if any("\udc80" <= character <= "\udcff" for character in item.name):
-        yield "its name is not UTF-8; rename it"
-
-
 def hashed(folder: str | Path, path: str) -> tuple[File, bytes]:
-    """Read a file of a folder (an original of the corpus) with its identity, `path` as it is given."""
+    """Read a file of a folder with its identity, `path` as it is given."""
     data = read_bytes(Path(folder) / path)
     return File(path, sha256(data), len(data)), data
 
 
+def is_stray(path: Path) -> bool:
+    """True for a relative path that nobody put there as data or source, or that lies in a folder of that kind."""
+    return any(STRAY.fullmatch(part) for part in path.parts)
+
+
 def hash_sources(names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of source files named from the project's folder; of a folder every *.py and *.yaml below it."""
+    """SHA-256 of source files named from the project's folder; of a folder every *.py and *.yaml below it.
+
+    What is stray is left out, such as the lock that an editor puts beside the file it has open.
+    """
     root = Path(__file__).parent.parent
     found: dict[str, str] = {}
     for path in (root / name for name in names):
         inside = [item for suffix in ("*.py", "*.yaml") for item in path.rglob(suffix)] if path.is_dir() else [path]
-        found.update((item.relative_to(root).as_posix(), sha256(read_bytes(item))) for item in inside)
+        sources = [item for item in inside if not is_stray(item.relative_to(root))]
+        found.update((item.relative_to(root).as_posix(), sha256(read_bytes(item))) for item in sources)
     return dict(sorted(found.items()))
 
 
-def snapshot_hash(originals: Iterable[File]) -> str:
-    """Hash of (path, sha256) of all originals, in the order of their paths."""
-    return hash_of(sorted((one.path, one.sha256) for one in originals))
-
-
-def write_arrays(path: str | Path, arrays: Mapping[str, Any]) -> str:
-    """Write numpy arrays as .npz without pickle (byte-stable: no time in it); returns the file's sha256."""
-    import numpy as np
-
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    write_bytes(path, stream.getvalue())
-    return sha256(stream.getvalue())
-
-
-def read_arrays(path: str | Path, expected: str) -> dict[str, Any]:
-    """Read an .npz that `write_arrays` wrote; BadInputError when its sha256 is not the expected one."""
-    import numpy as np
-
-    data = read_bytes(path)
-    if sha256(data) != expected:
-        raise BadInputError(f"{path}: sha256 {sha256(data)}, expected {expected}; run `dvc repro -f --no-run-cache`")
-    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return dict(arrays)
-
-
 def read_captions(path: str | Path) -> list[Caption]:
-    """Read {"image","caption"} rows in file order."""
-    return read_jsonl(path, Caption)
-
-
-def write_hnsw(path: str | Path, vectors: Any, settings: NeighboursParams) -> str:
-    """Build an HNSW index by inner product in one thread with a seed, and write it; returns the file's sha256."""
-    import hnswlib
-    import numpy as np
-
-    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
-    index.init_index(len(vectors), M=settings.m, ef_construction=settings.ef_construction, random_seed=settings.seed)
-    index.add_items(vectors.astype(np.float32), np.arange(len(vectors)), num_threads=1)
-    with tempfile.TemporaryDirectory() as folder:
-        index.save_index(str(Path(folder) / "hnsw"))
-        data = read_bytes(Path(folder) / "hnsw")
-    write_bytes(path, data)
-    return sha256(data)
-
-
-def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Callable[[Any, int], Any]:
-    """Load an index that `write_hnsw` wrote, as a function from (vector, k) to about k near rows, in any order.
-
-    BadInputError when the file's sha256 is not the expected one: the library would trust any bytes.
-    """
-    import hnswlib
-    import numpy as np
-
-    if hash_file(path) != expected:
-        raise BadInputError(f"{path}: not the index that vectors.json names; run `dvc repro embed_corpus`")
-    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
-    index.load_index(str(path))
-
-    def propose(vector: Any, k: int) -> Any:
-        index.set_ef(max(ef, k))
-        return index.knn_query(vector.astype(np.float32), k=k, num_threads=1)[0][0].astype(np.int64)
-
-    return propose
+    """Read {"image","caption"} rows in file order; whether the images are there is not looked at."""
+    rows = read_jsonl(path, Caption)
+    refuse(f"{path}: image: {found}" for row in rows if (found := path_finding(row.image)))
+    return rows
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write under a temporary name, sync, rename: a reader never sees half a file."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    """Write a whole file or leave what is there; BadInputError says why it cannot be written."""
+    with replaced(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def write_rows(path: str | Path, value: object) -> None:
@@ -341,6 +257,20 @@ def write_json(path: str | Path, value: object) -> None:
 def write_jsonl(path: str | Path, rows: Iterable[object]) -> None:
     """Write one object a line."""
     write_bytes(path, b"".join(canonical_json(row) + b"\n" for row in rows))
+
+
+def update_jsonl(path: str | Path, kind: type[Row], change: Callable[[list[Row]], list[Row]]) -> list[Row]:
+    """Write what `change` makes of the rows that are there, and return it; no other update comes in between."""
+    folder = Path(path).parent
+    with told(folder):
+        handle = os.open(folder, os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        rows = change(read_jsonl(path, kind, missing_ok=True))
+        write_jsonl(path, rows)
+    finally:
+        os.close(handle)
+    return rows
 
 
 def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

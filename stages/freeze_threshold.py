@@ -3,15 +3,14 @@
 from argparse import Namespace
 from typing import Any
 
-from stages import files
+from stages import artifacts, files, results, settings
 from stages.calibration.gate import Gate
 from stages.calibration.objective import check_draws, choose_rows
-from stages.calibration.threshold import Swept, freeze
+from stages.calibration.threshold import freeze
 from stages.errors import BadInputError
-from stages.measures.evaluate import Judged, aggregate
+from stages.measures.evaluate import aggregate
 from stages.measures.stability import stability
-from stages.params import CalibrateParams, DatasetCard, load_section, load_systems
-from stages.records import Scored
+from stages.params import CalibrateParams, DatasetCard, load_section, load_systems, of_params
 from stages.stage.run import run_stage
 
 PATHS = ("dataset", "records", "sweep", "judged", "threshold", "metrics")
@@ -19,20 +18,22 @@ PATHS = ("dataset", "records", "sweep", "judged", "threshold", "metrics")
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write one sealed threshold for each system, and dev_metrics.json; say what is certified, or why nothing is."""
-    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
-    card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
+    calibrate = of_params(CalibrateParams, "calibrate", params)
+    card = load_section(DatasetCard, paths.dataset, settings.read_yaml(paths.dataset))
     check_draws(calibrate, card, paths.dataset)
     metrics = {}
     for system in load_systems(params):
-        swept = files.read_json(files.of_system(paths.sweep, system), Swept)
-        judged = files.read_jsonl(files.of_system(paths.judged, system, ".jsonl"), Judged)
+        swept = artifacts.read_swept(paths.sweep, system)
+        judged = results.read_judged(paths.judged, system)
         source = files.of_system(paths.records, system)
         dev_records = files.hash_file(source)
         if dev_records != swept.dev_records:
             raise BadInputError(f"{source}: not the records that were swept; run `dvc repro sweep_thresholds`")
+        scored = artifacts.read_scored(paths.records, system)
+        results.refuse_others(paths.judged, system, judged, scored.records)
         by_kind = system in calibrate.by_kind
         choice = choose_rows(judged, [one.answerable for one in judged], calibrate, by_kind)
-        frozen = freeze(files.read_json(source, Scored), choice, swept.dev_set, dev_records, calibrate)
+        frozen = freeze(scored, choice, swept.dev_set, dev_records, calibrate)
         files.write_json(files.of_system(paths.threshold, system), frozen)
         if frozen.certificate:
             print(f"{system}: {frozen.certificate.sentence}")

@@ -1,5 +1,6 @@
 """Typed parameters: what `params.yaml` may say, with types and ranges; anything else is an error that shows it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
@@ -217,6 +218,14 @@ def load_section(kind: type[Section], name: str, raw: object) -> Section:
     return kind(**raw)
 
 
+def of_params(kind: type[Section], name: str, raw: Mapping[str, Any]) -> Section:
+    """One section of params.yaml. Raises BadInputError as `load_section`, each finding with the file's name."""
+    try:
+        return load_section(kind, name, raw.get(name))
+    except BadInputError as error:
+        raise BadInputError("\n".join(f"params.yaml: {line}" for line in str(error).splitlines())) from error
+
+
 class Source(NamedTuple):
     """The dataset's folder, and which of its holdouts is evaluated: `queries/<holdout>.jsonl` and its labels."""
 
@@ -229,7 +238,7 @@ def load_source(raw: Mapping[str, Any]) -> Source:
     findings = []
     if not isinstance(raw.get("dataset"), str):
         findings.append(f"params.yaml: dataset: expected a folder, got {raw.get('dataset')!r}")
-    if not isinstance(raw.get("holdout"), str) or "/" in raw["holdout"]:
+    if not isinstance(raw.get("holdout"), str) or not re.fullmatch(r"[\w-]+", raw["holdout"]):
         findings.append(f"params.yaml: holdout: expected a name like holdout, got {raw.get('holdout')!r}")
     if findings:
         raise BadInputError("\n".join(findings))
@@ -255,7 +264,7 @@ def check_params(raw: Mapping[str, Any]) -> None:
         **{"retrieval": RetrievalParams, "context": ContextParams, "support": SupportParams},
         "calibrate": CalibrateParams,
     }
-    checks = [partial(load_section, kind, name, raw.get(name)) for name, kind in kinds.items()]
+    checks = [partial(of_params, kind, name, raw) for name, kind in kinds.items()]
     for check in (*checks, partial(load_source, raw), partial(load_systems, raw)):
         try:
             check()

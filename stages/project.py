@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stages import files
+from stages import settings
 from stages.errors import BadInputError
 from stages.params import check_params, load_source
 from stages.stage.declared import Declared, artifact_paths, declared_stages
@@ -41,10 +41,11 @@ def read_project(root: str | Path) -> Project:
     root = Path(root)
     if not (root / "dvc.yaml").exists():
         raise BadInputError(f"no dvc.yaml in {root.absolute().name}; run frostline in the project's folder")
-    params = files.read_params(root / "params.yaml")
+    params = settings.read_params(root / "params.yaml")
     check_params(params)
-    source, pipeline = load_source(params), files.read_yaml(root / "dvc.yaml")
+    source, pipeline = load_source(params), settings.read_yaml(root / "dvc.yaml")
     of_dataset = {name: path.format(**source._asdict()) for name, path in OF_DATASET.items()}
     named = artifact_paths(pipeline) | of_dataset
-    paths = Paths(**{name: str(root / path) for name, path in named.items()})
+    paths = Paths()
+    vars(paths).update({name: str(root / path) for name, path in named.items()})
     return Project(root, params, declared_stages(pipeline, source), paths)

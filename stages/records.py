@@ -181,28 +181,6 @@ class Label:
         return self.category != "refusal"
 
 
-def label_findings(label: Label) -> list[str]:
-    """What is wrong with a label row by itself."""
-    whole = label.evidence and all(label.evidence)
-    refusal = label.category == "refusal"
-    rules = {
-        "a refusal needs unanswerable_kind and unanswerable_reason": not refusal
-        or bool(label.unanswerable_kind and (label.unanswerable_reason or "").strip()),
-        f"unanswerable_kind is none of {', '.join(UNANSWERABLE_KINDS)}": label.unanswerable_kind
-        in (None, *UNANSWERABLE_KINDS),
-        "only a refusal has unanswerable_kind and unanswerable_reason": refusal
-        or label.unanswerable_kind is label.unanswerable_reason is None,
-        "an image question, and no other, has expected_image": (label.category == "image")
-        == bool(label.expected_image),
-        "a field question, and no other, has expected_value": (label.category == "field") == bool(label.expected_value),
-        "a field or passage question, and no other, has evidence, an alternative in every group": bool(whole)
-        if label.category in ("field", "passage")
-        else not label.evidence,
-        "spans need 0 <= start < end": all(0 <= one.start < one.end for group in label.evidence for one in group),
-    }
-    return [text for text, holds in rules.items() if not holds]
-
-
 @dataclass(frozen=True, slots=True)
 class Index:
     """`index.json`: what was indexed. `snapshot` hashes (path, sha256) of all originals, `lexical` is lexical.npz's."""

@@ -5,14 +5,14 @@ from typing import Any
 
 from stages import files
 from stages.assemble import INDEX_PATHS, read_answerer, scored
+from stages.originals import read_index
 from stages.params import load_systems
-from stages.records import Index
 from stages.stage.run import run_stage
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write one records file for each system."""
-    systems, index = load_systems(params), files.read_json(paths.index, Index)
+    systems, index = load_systems(params), read_index(paths.index)
     answerer = read_answerer(params, paths, index, systems)
     questions = files.read_questions(paths.questions)
     for system in systems:

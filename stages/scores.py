@@ -1,10 +1,11 @@
-"""The scores of somebody else's system: the second room that opens files, beside `stages.files`.
+"""The scores of somebody else's system, read apart from the files of a project.
 
 `stages.files` reads what belongs to the project and says `dvc repro` when it is broken. These files come from outside,
-in four formats and any size, and whoever wrote them is told the row and what to do about it.
+in four formats and with any number of rows, and whoever wrote them is told the row and what to do about it. What is
+limited is a line, so that memory is.
 
-Each format is read twice at most: in columns, without a loop in Python, and, when anything is not in order, row by row
-for the findings.
+Each format is read in columns, without a loop in Python, and, when anything is not in order, row by row for the
+findings.
 """
 
 import csv
@@ -13,11 +14,11 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, NamedTuple, TextIO, TypeAlias
 
 import msgspec
@@ -35,13 +36,16 @@ from stages.calibration.cells import (
     repeats,
 )
 from stages.calibration.sweep import Floats
-from stages.calibration.threshold import Threshold
+from stages.calibration.threshold import Threshold, threshold_findings
 from stages.errors import BadInputError
 
 CHUNK = 100_000
 """Rows held as text at a time."""
 SHOWN = 20
-LONGEST_CELL = 2**30
+BLOCK = 2**24
+"""Bytes read at a time. A line of that length is taken, a context may stand in it; one of twice that is not."""
+LARGEST_WHOLE = 2**28
+"""Bytes of what is read as one value, as SQuAD's JSON."""
 DELIMITERS = {".tsv": "\t", ".csv": ","}
 BOM = b"\xef\xbb\xbf"
 PARQUET_REMEDY = "Parquet needs pyarrow (the extra `parquet`); run `pip install pyarrow`, or write TSV"
@@ -88,11 +92,11 @@ def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Sc
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         raise BadInputError(f"{path}: the suffix tells the format; expected one of {', '.join(FORMATS)}")
-    digest = sha256_of(path)
+    digest = sha256_of(path, in_lines=kind is not _PARQUET)
     items = _items(path, columns, kind)
     if not len(items.keys):
         raise BadInputError(f"{path}: no rows; give one row for each item")
-    if sha256_of(path) != digest:
+    if sha256_of(path, in_lines=False) != digest:
         raise BadInputError(f"{path}: changed while it was read; run it again")
     return make_scores(items, columns.score, lower_is_better, digest)
 
@@ -141,12 +145,33 @@ def open_bytes(path: Path) -> BufferedReader:
         raise BadInputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a plain file; BadInputError for what cannot be read twice."""
+def read_whole(path: Path, most: int = LARGEST_WHOLE) -> bytes:
+    """Read a file or a pipe of at most `most` bytes; BadInputError names it when that cannot be done."""
     with open_bytes(path) as stream:
-        if not S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise BadInputError(f"{path}: no plain file; it is read twice, so write it to one first")
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        large = os.fstat(stream.fileno()).st_size > most
+        data = b"" if large else b"".join(islice(_blocks(stream), most // BLOCK + 1))
+    if large or len(data) > most:
+        raise BadInputError(f"{path}: more than {most} bytes")
+    return data
+
+
+def _blocks(stream: BufferedReader) -> Iterator[bytes]:
+    return iter(partial(stream.read, BLOCK), b"")
+
+
+def sha256_of(path: Path, *, in_lines: bool) -> str:
+    """SHA-256 of a plain file. Raises BadInputError for what cannot be read twice, and, `in_lines`, for a line that is
+    too long to be held."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise BadInputError(f"{path}: no plain file; it is read twice, so write it to one first")
+    digest, line = hashlib.sha256(), 1
+    with open_bytes(path) as stream:
+        for block in _blocks(stream):
+            if in_lines and len(block) == BLOCK and b"\n" not in block and b"\r" not in block:
+                raise BadInputError(f"{path}:{line}: a line of more than {BLOCK} bytes; is this a table of scores?")
+            line += block.count(b"\n")
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _places(path: Path, names: Sequence[str], columns: Columns) -> list[int]:
@@ -173,7 +198,7 @@ class _Table(NamedTuple):
 
 
 def _table(stream: TextIO, path: Path, columns: Columns) -> _Table:
-    csv.field_size_limit(LONGEST_CELL)
+    csv.field_size_limit(BLOCK)
     delimiter = DELIMITERS[path.suffix.lower()]
     # in TSV a quote is a character: no cell holds a tab or a line break that it would have to hide
     if delimiter == "\t":
@@ -237,11 +262,12 @@ def _lines(path: Path) -> Iterator[bytes]:
 def _jsonl_chunks(path: Path, columns: Columns) -> Chunks:
     row = msgspec.defstruct("Row", Cells._fields, rename=dict(zip(Cells._fields, columns, strict=True)))
     decoder = msgspec.json.Decoder(row)
-    lines = _lines(path)
-    while read := list(islice(lines, CHUNK)):
-        rows = decoder.decode_lines(b"".join(read))
-        a, b, c = ([*map(attrgetter(name), rows)] for name in Cells._fields)
-        yield a, b, c
+    with open_bytes(path) as stream:
+        stream.seek(len(BOM) * stream.peek(len(BOM)).startswith(BOM))
+        while read := stream.readlines(BLOCK):
+            rows = decoder.decode_lines(b"".join(read))
+            a, b, c = ([*map(attrgetter(name), rows)] for name in Cells._fields)
+            yield a, b, c
 
 
 def _jsonl_rows(path: Path, columns: Columns) -> Rows:
@@ -286,7 +312,7 @@ def _parquet_chunks(path: Path, columns: Columns) -> Chunks:
             for batch in file.iter_batches(CHUNK, columns=list(columns)):
                 a, b, c = (batch.column(name).to_pylist() for name in columns)
                 yield a, b, c
-        except (ArrowException, OSError) as error:
+        except (ArrowException, OSError, ValueError, OverflowError) as error:
             raise BadInputError(f"{path}: {error}") from error
 
 
@@ -296,13 +322,13 @@ def _parquet_rows(path: Path, columns: Columns) -> Rows:
 
 
 _TABLE, _JSONL = Format(_table_chunks, _table_rows), Format(_jsonl_chunks, _jsonl_rows)
-FORMATS = {".tsv": _TABLE, ".csv": _TABLE, ".jsonl": _JSONL, ".parquet": Format(_parquet_chunks, _parquet_rows)}
+_PARQUET = Format(_parquet_chunks, _parquet_rows)
+FORMATS = {".tsv": _TABLE, ".csv": _TABLE, ".jsonl": _JSONL, ".parquet": _PARQUET}
 
 
 def read_threshold(path: str | Path) -> Threshold:
     """Read a sealed threshold, exactly what was sealed and nothing beside it. Raises BadInputError."""
-    with open_bytes(Path(path)) as stream:
-        data = stream.read()
+    data = read_whole(Path(path), BLOCK)
     try:
         frozen = msgspec.json.decode(data, type=Threshold)
         same = msgspec.json.decode(data) == msgspec.to_builtins(frozen)
@@ -310,4 +336,6 @@ def read_threshold(path: str | Path) -> Threshold:
         raise BadInputError(f"{path}: no threshold that `frostline calibrate` wrote ({error})") from error
     if not same:
         raise BadInputError(f"{path}: holds keys that no threshold has; run `frostline calibrate` again")
+    if wrong := list(threshold_findings(frozen)):
+        raise BadInputError("\n".join(f"{path}: {text}" for text in wrong))
     return frozen

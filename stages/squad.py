@@ -10,7 +10,7 @@ import msgspec
 
 from stages.calibration.cells import Cells, Columns, convert, findings
 from stages.errors import BadInputError
-from stages.scores import Rows, Scores, make_scores, open_bytes, refuse, sha256_of
+from stages.scores import Rows, Scores, make_scores, read_whole, refuse, sha256_of
 
 SQUAD = Columns("id", "na_prob", "is_impossible")
 
@@ -42,7 +42,7 @@ def read_squad(na_prob: str | Path, data: str | Path) -> Scores:
     Raises BadInputError listing ids that only one of the files has or that stand there twice, and bad probabilities.
     """
     na_prob, data = Path(na_prob), Path(data)
-    digest = sha256_of(na_prob)
+    digest = sha256_of(na_prob, in_lines=False)
     given, questions = _na_probs(na_prob), _questions(data)
     refuse(chain(_unmatched(na_prob, given, data, questions), findings(_squad_rows(na_prob, given, questions), SQUAD)))
     probabilities = dict(given)
@@ -53,21 +53,19 @@ def read_squad(na_prob: str | Path, data: str | Path) -> Scores:
 
 
 def _questions(path: Path) -> list[_Question]:
-    with open_bytes(path) as stream:
-        try:
-            squad = msgspec.json.decode(stream.read(), type=_Squad)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInputError(f"{path}: not SQuAD 2.0 ({error})") from error
+    try:
+        squad = msgspec.json.decode(read_whole(path), type=_Squad)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInputError(f"{path}: not SQuAD 2.0 ({error})") from error
     return [one for article in squad.data for paragraph in article.paragraphs for one in paragraph.qas]
 
 
 def _na_probs(path: Path) -> list[tuple[str, object]]:
     """The pairs as they stand there: a mapping would keep only the last of an id that stands there twice."""
-    with open_bytes(path) as stream:
-        try:
-            pairs = json.loads(stream.read(), object_pairs_hook=tuple)
-        except (ValueError, RecursionError) as error:
-            raise BadInputError(f"{path}: not JSON ({error})") from error
+    try:
+        pairs = json.loads(read_whole(path), object_pairs_hook=tuple)
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"{path}: not JSON ({error})") from error
     if not isinstance(pairs, tuple):
         raise BadInputError(f"{path}: expected an object {{id: probability}}, got {type(pairs).__name__}")
     return list(pairs)

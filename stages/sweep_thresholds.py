@@ -3,15 +3,16 @@
 from argparse import Namespace
 from typing import Any
 
-from stages import files
+from stages import artifacts, files
 from stages.assemble import verified_citations
 from stages.calibration.hull import COLUMNS, frontier_cells, hull
 from stages.calibration.sweep import Row, cells, sweep
 from stages.calibration.threshold import Swept, dev_set_hash
 from stages.errors import BadInputError
 from stages.measures.evaluate import judge_all
-from stages.params import CalibrateParams, load_section, load_systems
-from stages.records import TOP_KINDS, Index, Scored
+from stages.originals import read_index
+from stages.params import CalibrateParams, load_systems, of_params
+from stages.records import TOP_KINDS
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "questions", "labels", "records", "sweep", "judged")
@@ -22,15 +23,15 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
 
     Where each kind of best candidate has a threshold, each has a sweep and a frontier of its own as well.
     """
-    calibrate = load_section(CalibrateParams, "calibrate", params.get("calibrate"))
-    entries = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
+    calibrate = of_params(CalibrateParams, "calibrate", params)
+    entries = {entry.id: entry for entry in read_index(paths.index).entries}
     labels = files.read_labels(paths.labels)
     if len({label.answerable for label in labels}) < 2:
         raise BadInputError(f"{paths.labels}: a threshold needs both answerable and unanswerable questions")
     dev_set = dev_set_hash(files.read_bytes(paths.questions), files.read_bytes(paths.labels))
     for system in load_systems(params):
         source = files.of_system(paths.records, system)
-        records = files.read_json(source, Scored).records
+        records = artifacts.read_scored(paths.records, system).records
         judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
         parts = {
             "": judged,
@@ -42,7 +43,10 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
                 rows, best = map(cells, sweep(*known)), map(frontier_cells, hull(*known))
                 files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.csv"), Row._fields, rows)
                 files.write_csv(files.of_system(paths.sweep, system, f"{suffix}.frontier.csv"), COLUMNS, best)
-        files.write_json(files.of_system(paths.sweep, system), Swept(system, dev_set, files.hash_file(source)))
+        files.write_json(
+            files.of_system(paths.sweep, system),
+            Swept(system, dev_set, files.hash_file(source)),
+        )
         files.write_jsonl(files.of_system(paths.judged, system, ".jsonl"), judged)
 
 

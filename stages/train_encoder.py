@@ -4,19 +4,18 @@ The texts of the index, which have no images, only say how rare a piece of a wor
 """
 
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stages import files
+from stages import arrays, files
 from stages.corpus.png import decode
 from stages.encoder import features, text
 from stages.encoder.checkpoint import to_arrays
 from stages.encoder.training import Epoch, train
 from stages.errors import BadInputError
-from stages.params import EncoderParams, IndexParams, load_section
-from stages.records import Index
+from stages.originals import read_index, read_original
+from stages.params import EncoderParams, IndexParams, of_params
 from stages.retrieval.lexical import entry_words
 from stages.stage.run import run_stage
 
@@ -25,17 +24,20 @@ PATHS = ("corpus", "index", "captions", "checkpoint", "curve")
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write checkpoint.npz and curve.csv."""
-    most = load_section(IndexParams, "index", params.get("index")).max_pixels
+    most = of_params(IndexParams, "index", params).max_pixels
     captions = files.read_captions(paths.captions)
     if not captions:
         raise BadInputError(f"{paths.captions}: no captions; the encoder learns from at least 4")
-    read = (files.read_bytes(Path(paths.corpus) / one.image) for one in captions)
+    by_id = {entry.id: entry for entry in read_index(paths.index).entries}
+    lacking = sorted({one.image for one in captions} - by_id.keys())
+    if lacking:
+        raise BadInputError("\n".join(f"{paths.captions}: image: no {path} in the corpus" for path in lacking))
+    read = (read_original(paths.corpus, one.image) for one in captions)
     images = np.stack([features.views(decode(data, most)) for data in read])
-    by_id = {entry.id: entry for entry in files.read_json(paths.index, Index).entries}
     texts = text.extract(entry_words(entry, by_id) for entry in by_id.values() if entry.kind != "image")
-    settings = load_section(EncoderParams, "encoder", params.get("encoder"))
+    settings = of_params(EncoderParams, "encoder", params)
     checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts)
-    files.write_arrays(paths.checkpoint, to_arrays(checkpoint))
+    arrays.write_arrays(paths.checkpoint, to_arrays(checkpoint))
     files.write_csv(paths.curve, Epoch._fields, curve)
 
 

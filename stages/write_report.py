@@ -3,15 +3,13 @@
 from argparse import Namespace
 from typing import Any
 
-from stages import files
+from stages import artifacts, files, results, settings
+from stages.calibration.binding import check_seal
 from stages.calibration.ledger import Seen
-from stages.calibration.threshold import Threshold
-from stages.errors import BadInputError
-from stages.measures.evaluate import Judged
 from stages.measures.ledger import looks
-from stages.params import DatasetCard, RetrievalParams, load_section, load_systems
-from stages.records import Index
-from stages.report.inputs import Queries, Report, Sheet, on_holdout, parse_sweep
+from stages.originals import read_index
+from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
+from stages.report.inputs import Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
 from stages.report.page import render
 from stages.stage.run import run_stage
 
@@ -21,34 +19,38 @@ PATHS = (
 )
 
 
-def read_metrics(path: str, system: str) -> dict[str, Any]:
-    """One system's part of a metrics file."""
-    metrics = files.read_json(path, dict[str, Any])
-    if system not in metrics:
-        raise BadInputError(f"{path}: no figures for {system}; run `dvc repro`")
-    return dict(metrics[system])
+def read_queries(folder: str, system: str) -> tuple[Query, ...]:
+    """Read the holdout questions of a system with what became of them."""
+    path = files.in_system(folder, system, "queries.json")
+    found = files.read_json(path, Queries)
+    files.refuse_made(path, query_findings(found, system))
+    return found.queries
 
 
-def read_sheet(paths: Namespace, system: str) -> Sheet:
-    """Everything about one system."""
-    sweep = str(files.of_system(paths.sweep, system, ".csv"))
+def read_sheet(paths: Namespace, system: str, dev: dict[str, Any], holdout: dict[str, Any]) -> Sheet:
+    """Everything about one system; `dev` and `holdout` are its figures."""
+    frozen = artifacts.read_frozen(paths.threshold, system)
+    check_seal(frozen, system)
+    sweep = files.of_system(paths.sweep, system, ".csv")
     return Sheet(
         system=system,
-        threshold=files.read_sealed(files.of_system(paths.threshold, system), Threshold),
-        dev=read_metrics(paths.dev_metrics, system),
-        holdout=read_metrics(paths.metrics, system),
-        boundaries=parse_sweep(files.read_text(sweep), sweep),
-        judged=tuple(files.read_jsonl(files.of_system(paths.judged, system, ".jsonl"), Judged)),
-        queries=files.read_json(files.in_system(paths.holdout, system, "queries.json"), Queries).queries,
+        threshold=frozen,
+        dev=dev,
+        holdout=holdout,
+        boundaries=parse_sweep(files.read_text(sweep), str(sweep)),
+        judged=tuple(results.read_judged(paths.judged, system)),
+        queries=read_queries(paths.holdout, system),
     )
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write the report, one self-contained HTML file; a ledger that is not there has no lines."""
-    card = load_section(DatasetCard, paths.dataset, files.read_yaml(paths.dataset))
-    index = files.read_json(paths.index, Index)
-    sheets = tuple(read_sheet(paths, system) for system in load_systems(params))
-    metrics = files.read_json(paths.metrics, dict[str, Any])
+    card = load_section(DatasetCard, paths.dataset, settings.read_yaml(paths.dataset))
+    index = read_index(paths.index)
+    systems = load_systems(params)
+    dev = results.read_figures(paths.dev_metrics, systems)
+    metrics = results.read_figures(paths.metrics, systems, intervals=card.independent_draws and card.group_by is None)
+    sheets = tuple(read_sheet(paths, system, dev[system], metrics[system]) for system in systems)
     seen = on_holdout(files.read_jsonl(paths.ledger, Seen, missing_ok=True), sheets[0].queries)
     report = Report(
         dataset=card.name,
@@ -58,7 +60,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         entries=len(index.entries),
         snapshot=index.snapshot,
         seen_by=looks(seen, metrics.get("system"), len(sheets[0].judged), len(sheets[0].queries)),
-        rerank=load_section(RetrievalParams, "retrieval", params.get("retrieval")).rerank,
+        rerank=of_params(RetrievalParams, "retrieval", params).rerank,
         encoder=metrics.get("encoder"),
         sheets=sheets,
         comparisons=metrics.get("comparisons"),

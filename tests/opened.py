@@ -24,7 +24,8 @@ def hook(event: str, arguments: tuple[Any, ...]) -> None:
     if event == "open" and not isinstance(arguments[0], int):
         path, mode, flags = arguments
         writes = flags & (os.O_WRONLY | os.O_RDWR) if mode is None else set(mode) & set("wax+")
-        (written if writes else read).add(absolute(path))
+        if writes or not flags & os.O_DIRECTORY:
+            (written if writes else read).add(absolute(path))
     elif event == "os.rename":
         written.discard(absolute(arguments[0]))
         written.add(absolute(arguments[1]))

@@ -13,6 +13,7 @@ import yaml
 ROOT = Path(__file__).parent.parent
 SOURCES = ("dvc.yaml", "params.yaml", "pyproject.toml", ".dvcignore", ".gitignore", ".gitattributes", ".dvc/config")
 SMALL = "tests/data/small"
+ENVIRONMENT = "artifacts/environment/"
 LEDGER = f"{SMALL}/evaluation-only/holdout-ledger.jsonl"
 
 
@@ -46,7 +47,7 @@ class Project:
 
     def run(self, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command in the project; anything but the expected exit status fails with what it printed."""
-        done = subprocess.run(arguments, cwd=self.root, env=self._environment(), capture_output=True, text=True)
+        done = subprocess.run(arguments, cwd=self.root, env=self.environment(), capture_output=True, text=True)
         assert done.returncode == status, f"{arguments}\nexit status {done.returncode}\n{done.stdout}{done.stderr}"
         return done
 
@@ -80,15 +81,37 @@ class Project:
         (self.root / path).write_bytes(text.replace(old, new).encode("utf-8"))
 
     def bytes_below(self, *names: str) -> dict[str, bytes]:
-        """Every file below some folders (or the files named), by its path in the project."""
+        """Every file below some folders (or the files named), by its path; but for versions and times, never equal."""
         roots = [self.root / name for name in names]
         found = [item for one in roots for item in ([one] if one.is_file() else one.rglob("*")) if item.is_file()]
-        return {item.relative_to(self.root).as_posix(): item.read_bytes() for item in sorted(found)}
+        read = {item.relative_to(self.root).as_posix(): item.read_bytes() for item in sorted(found)}
+        return {path: data for path, data in read.items() if not path.startswith(ENVIRONMENT)}
 
     def copy(self, target: Path) -> "Project":
         """The same project somewhere else."""
         shutil.copytree(self.root, target, symlinks=True)
         return Project(target)
 
-    def _environment(self) -> dict[str, str]:
-        return environment(self.root.parent / "machine") | {"PYTHONDONTWRITEBYTECODE": "1"}
+    def environment(self) -> dict[str, str]:
+        """What commands in the project see; threads of several at a time would only wait for each other."""
+        own = {"PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+        return environment(self.root.parent / "machine") | own
+
+
+def finish(root: Path) -> Project:
+    """The project after one `dvc repro` on the small dataset, committed to git."""
+    project = Project(root)
+    for name in SOURCES:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, root / name)
+    for name in ("stages", SMALL):
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    (root / LEDGER).unlink(missing_ok=True)
+    project.edit("params.yaml", "dataset: data/course\n", f"dataset: {SMALL}\n")
+    project.git("init", "--quiet", "--initial-branch=main")
+    project.git("config", "user.name", "tests")
+    project.git("config", "user.email", "tests@example.invalid")
+    project.dvc("repro", "--quiet")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=finished")
+    return project

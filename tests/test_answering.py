@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
-from stages import files
+from stages import settings
 from stages.answering.answer import Answerer
 from stages.answering.cite import verifies
 from stages.answering.context import build_context
@@ -22,9 +22,9 @@ from stages.retrieval.lexical import build_lexical, count_terms
 from stages.retrieval.library import Library
 
 ROOT = Path(__file__).parents[1]
-SECTIONS = files.read_vocabulary()
+SECTIONS = settings.read_vocabulary()
 WORDS, CUES = split_vocabulary(SECTIONS)
-PARAMS = files.read_params(ROOT / "params.yaml")
+PARAMS = settings.read_params(ROOT / "params.yaml")
 
 LAMP = """# Corvo 300 lamp
 

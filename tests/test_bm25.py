@@ -74,7 +74,7 @@ def saved(index: LexicalIndex) -> bytes:
 
 def loaded(data: bytes) -> LexicalIndex:
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return from_arrays(dict(arrays))
+        return from_arrays(dict(arrays), len(arrays["indptr"]) - 1)
 
 
 def fields(index: LexicalIndex) -> Mapping[str, NDArray[np.int64]]:

@@ -1,8 +1,10 @@
 """Three ways in which DVC by itself lets a wrong threshold through, and what stops each."""
 
 import json
+import shutil
 
 import pytest
+import yaml
 
 from stages.calibration.threshold import Threshold, sealed
 from stages.files import read_json, write_json
@@ -40,13 +42,14 @@ def threshold(project: Project) -> float | None:
 
 
 def test_a_frozen_stage(damaged: Project) -> None:
-    """DVC passes over it; the next stage refuses the threshold that it left."""
-    damaged.edit("dvc.yaml", "  freeze_threshold:\n", "  freeze_threshold:\n    frozen: true\n")
-    damaged.edit("params.yaml", "fp_weight: 2\n", "fp_weight: 5\n")
-    done = damaged.dvc("repro", status=REFUSED)
-    assert "Stage 'freeze_threshold' didn't change, skipping" in done.stdout
-    assert "  fp_weight: frozen 2.0, found 5.0\n" in done.stderr
-    assert_refused(damaged, "fp_weight")
+    """DVC passes over it; verify names it, and so does any stage that runs."""
+    damaged.edit("dvc.yaml", "  write_report:\n", "  write_report:\n    frozen: true\n")
+    with (damaged.root / "stages/report/page.py").open("ab") as stream:
+        stream.write(b"\n")
+    assert "Stage 'write_report' didn't change, skipping" in damaged.dvc("repro").stdout
+    told = "BadInputError: dvc.yaml: write_report.frozen: not in this pipeline; remove it\n"
+    assert damaged.python("-m", "stages.cli", "verify", status=1).stderr == told
+    assert damaged.run_stage("build_index", status=1) == told
 
 
 def test_a_hand_edit_that_dvc_was_told_to_accept(damaged: Project) -> None:
@@ -70,3 +73,28 @@ def test_a_poisoned_run_cache(damaged: Project) -> None:
     assert "'freeze_threshold' is cached - skipping run" in damaged.dvc("repro", "freeze_threshold").stdout
     assert threshold(damaged) == POISON != right
     assert_refused(damaged, "threshold")
+
+
+def froze_again(project: Project) -> float | None:
+    """The threshold after dvc.lock forgot it: DVC asks its run cache first."""
+    path = project.root / "dvc.lock"
+    lock = yaml.safe_load(path.read_bytes())
+    del lock["stages"]["freeze_threshold"]
+    path.write_text(yaml.safe_dump(lock), encoding="utf-8")
+    project.dvc("repro", "--quiet", "-s", "freeze_threshold")
+    return threshold(project)
+
+
+def test_poison_is_gone_only_with_the_run_cache(damaged: Project) -> None:
+    """A forced run mends what is here, but leaves the poisoned entry as the newest."""
+    right = threshold(damaged)
+    poison(damaged)
+    damaged.dvc("repro", "--quiet", "-f", "--no-run-cache", "-s", "freeze_threshold")
+    assert threshold(damaged) == right
+    assert froze_again(damaged) == POISON
+    shutil.rmtree(damaged.root / ".dvc/cache/runs")
+    damaged.git("checkout", "--quiet", "dvc.lock", "artifacts")
+    damaged.dvc("checkout", "--quiet")
+    assert damaged.git("status", "--porcelain") == ""
+    damaged.python("-m", "stages.cli", "verify")
+    assert froze_again(damaged) == right

@@ -155,7 +155,7 @@ def test_an_empty_option_is_no_default(option: str, frostline: Run, tmp_path: Pa
 @pytest.mark.parametrize("out", ["dev.tsv", "dev.tsv/below"])
 def test_a_folder_that_cannot_be_one_is_named(out: str, frostline: Run, tmp_path: Path) -> None:
     printed = frostline("dev.tsv", "--model", "m", "--out", out, status=1).stderr
-    assert printed.startswith(f"BadInputError: {out}: cannot be written (")
+    assert printed.startswith(f"BadInputError: {out}/sweep.csv: cannot be written (")
     assert (tmp_path / "dev.tsv").read_text(encoding="utf-8") == DEV
 
 
@@ -432,3 +432,15 @@ def test_a_threshold_of_the_pipeline_is_not_one_of_these_scores(frostline: Run) 
     pipeline = ROOT / "artifacts/threshold/lexical.json"
     told = frostline("--apply", str(pipeline), "holdout.tsv", "--model", "lexical", status=3).stderr
     assert "binding.model: frozen None, found lexical" in told and isinstance(read_threshold(pipeline), Threshold)
+
+
+def test_what_a_killed_run_left_is_named(frostline: Run, tmp_path: Path) -> None:
+    """threshold.json comes last: without it, the other files may be somebody's own and stay."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/sweep.csv").write_text("half", encoding="utf-8")
+    told = frostline("dev.tsv", "--model", "m", "--out", "out", status=1).stderr
+    assert told.startswith(
+        "BadInputError: out/sweep.csv: already there without threshold.json, which is written last: "
+    )
+    (tmp_path / "out/sweep.csv").unlink()
+    frostline("dev.tsv", "--model", "m", "--out", "out")

@@ -69,13 +69,13 @@ def evidence(name: str, *paths: str) -> Label:
 
 
 def test_questions_that_share_an_original_are_one_unit() -> None:
-    refusal: dict[str, Any] = {"category": "refusal", "unanswerable_kind": "missing", "unanswerable_reason": "No."}
+    refusal: dict[str, Any] = {"category": "refusal", "unanswerable_kind": "missing", "evidence": ()}
     labels = [
         evidence("q1", "docs/c.md"),
         evidence("q2", "docs/b.md"),
         evidence("q3", "docs/c.md", "docs/d.md"),
         evidence("q4", "docs/d.md", "docs/b.md"),
-        make_label("q5", category="image", expected_image="images/1.png"),
+        make_label("q5", category="image", expected_image="images/1.png", evidence=()),
         make_label("q6", **refusal),
         make_label("q7", **refusal),
     ]

@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from data.draw_images import combinations
+from stages import exact
+from stages.arrays import read_arrays, write_arrays
 from stages.corpus.png import Pixels, decode
-from stages.encoder import exact, features, text
+from stages.encoder import features, text
 from stages.encoder.checkpoint import Checkpoint, embed_images, embed_texts, from_arrays, to_arrays
 from stages.encoder.dual import Weights, loss_and_gradients
 from stages.encoder.retrieval import BothWays, Found, both_ways, ranks
 from stages.encoder.training import rarity, train
 from stages.errors import BadInputError
-from stages.files import read_arrays, write_arrays
 from stages.params import EncoderParams, load_section
 
 COURSE = Path(__file__).parent.parent / "data" / "course"

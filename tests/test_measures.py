@@ -20,7 +20,8 @@ from stages.measures.ranking import first_relevant_rank, hit_at, mrr_at, ranking
 from stages.measures.rate import number, rate
 from stages.measures.refusal import Confusion, confusion, refusal_metrics
 from stages.measures.relevance import relevant_ids
-from stages.records import Candidate, Citation, Context, Decision, Entry, Label, Record, Span, label_findings
+from stages.records import Candidate, Citation, Context, Decision, Entry, Label, Record, Span
+from stages.wellformed import label_findings
 
 WEIGHT = Fraction(2)
 TEXT = "alpha beta gamma delta epsilon"

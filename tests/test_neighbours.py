@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages import files
+from stages import arrays
 from stages.errors import BadInputError
 from stages.params import NeighboursParams
 from stages.records import Candidate
@@ -32,8 +32,8 @@ def neighbours(vectors: np.ndarray, propose: Callable[[np.ndarray, int], np.ndar
 
 def test_hnsw_finds_what_exact_search_finds(tmp_path: Path) -> None:
     vectors = quantise(unit_rows(1500, 64, 1))
-    sealed = files.write_hnsw(tmp_path / "hnsw.bin", vectors, SETTINGS)
-    ours = neighbours(vectors, files.read_hnsw(tmp_path / "hnsw.bin", sealed, vectors, SETTINGS.ef_search))
+    sealed = arrays.write_hnsw(tmp_path / "hnsw.bin", vectors, SETTINGS)
+    ours = neighbours(vectors, arrays.read_hnsw(tmp_path / "hnsw.bin", sealed, vectors, SETTINGS.ef_search))
     exact = neighbours(vectors, lambda vector, k: np.arange(len(vectors)))
     asked = quantise(unit_rows(100, 64, 2))
     found, wanted = recall([exact.nearest(one, 20) for one in asked], [ours.nearest(one, 20) for one in asked])
@@ -44,11 +44,18 @@ def test_hnsw_finds_what_exact_search_finds(tmp_path: Path) -> None:
 
 def test_the_index_is_the_same_file_again_and_no_other_is_loaded(tmp_path: Path) -> None:
     vectors = quantise(unit_rows(300, 32, 3))
-    first, second = (files.write_hnsw(tmp_path / name, vectors, SETTINGS) for name in ("a", "b"))
+    first, second = (arrays.write_hnsw(tmp_path / name, vectors, SETTINGS) for name in ("a", "b"))
     assert first == second
     (tmp_path / "b").write_bytes((tmp_path / "b").read_bytes() + b"x")
     with pytest.raises(BadInputError, match="embed_corpus"):
-        files.read_hnsw(tmp_path / "b", first, vectors, 10)
+        arrays.read_hnsw(tmp_path / "b", first, vectors, 10)
+
+
+def test_the_index_is_the_file_that_other_builds_and_processors_make(tmp_path: Path) -> None:
+    """As hnswlib 0.8 wrote it, built with and without the machine's own instructions, on x86-64 and on aarch64."""
+    vectors = np.random.default_rng(0).integers(-127, 128, (2000, 64)).astype(np.int8)
+    written = arrays.write_hnsw(tmp_path / "hnsw", vectors, SETTINGS)
+    assert written == "a8819b52d7c9afb4fc162d8e662a2789c43e8ffb12fd5ea05fa8a383174dfc3e"
 
 
 def test_cosines_are_those_of_the_whole_numbers_and_ties_go_by_id() -> None:

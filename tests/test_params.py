@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from stages import files
+from stages import settings
 from stages.errors import BadInputError
 from stages.params import OBJECTIVES, CalibrateParams, IndexParams, RetrievalParams, load_section, load_systems
 from tests.project import ROOT
@@ -50,7 +50,7 @@ def test_a_certified_objective_takes_no_thresholds_by_kind() -> None:
 
 
 def test_params_yaml_writes_out_every_default() -> None:
-    raw = files.read_params(ROOT / "params.yaml")["calibrate"]
+    raw = settings.read_params(ROOT / "params.yaml")["calibrate"]
     written, short = (
         load_section(CalibrateParams, "calibrate", raw),
         {key: raw[key] for key in ("fp_weight", "by_kind")},
@@ -67,7 +67,7 @@ def test_sections_agree_with_themselves_and_name_systems_that_exist(tmp_path: Pa
         load_systems({"systems": ["lexical", "lexical"]})
     (tmp_path / "params.yaml").write_text("retreival: {}\n", encoding="utf-8")
     with pytest.raises(BadInputError, match="retreival"):
-        files.read_params(tmp_path / "params.yaml")
+        settings.read_params(tmp_path / "params.yaml")
     (tmp_path / "params.yaml").write_text("context:\n  budget: 1\n  budget: 2\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=r"params\.yaml:3: 'budget' stands there twice"):
-        files.read_params(tmp_path / "params.yaml")
+        settings.read_params(tmp_path / "params.yaml")

@@ -19,13 +19,14 @@ from stages import files
 from stages.calibration.gate import settle
 from stages.calibration.ledger import Result, Seen, holdout_hash
 from stages.calibration.sweep import Row, cells, choose, sweep
-from stages.calibration.threshold import Binding, DevFigures, Threshold
+from stages.calibration.threshold import Binding, DevFigures, Threshold, sealed
 from stages.errors import BadInputError
 from stages.measures.context import ContextCounts
 from stages.measures.evaluate import Judged, aggregate, outcome
 from stages.measures.intervals import wilson, with_intervals
 from stages.measures.ledger import Look, looks
 from stages.measures.stability import stability
+from stages.originals import snapshot_hash
 from stages.params import SYSTEMS, DatasetCard
 from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, File, Index, Label, Question, Span
 from stages.report.beyond import Shift, shift_words
@@ -45,11 +46,16 @@ WEIGHT = Fraction(2)
 EVIL = "<script>alert('&')</script>"
 COUNTS = ContextCounts(1, 1, 2, 1, 2, 20, 1, 20, 100, True)
 BORROWED = {"weighted_error": 17, "difference": 4}
+BAR = {"value": 0.5, "by_kind": None}
+ORIGINALS = (File("docs/a.md", "a", 1),)
+SNAPSHOT = snapshot_hash(ORIGINALS)
 CONTEXT = Context(("c1",), (), (), "tokens", 20, 100)
 
 
 def make_label(name: str, **changes: Any) -> Label:
-    return replace(Label(name, "field", None, False, None, "5 kg", (), None, None), **changes)
+    return replace(
+        Label(name, "field", None, False, None, "5 kg", ((Span("docs/a.md", 0, 4),),), None, None), **changes
+    )
 
 
 def make_query(name: str = "q", **changes: Any) -> Query:
@@ -65,7 +71,8 @@ def make_query(name: str = "q", **changes: Any) -> Query:
 def make_judged(query: Query) -> Judged:
     label = query.label
     return Judged(
-        query.id, label.category, label.split, label.contract, label.unanswerable_kind, "text", query.signal,
+        query.id, label.category, label.split, label.contract, label.unanswerable_kind,
+        None if query.signal is None else "text", query.signal,
         query.support, query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS, query.id,
     )  # fmt: skip
 
@@ -79,7 +86,12 @@ def make_queries(signals: Iterable[float | None], threshold: float | None, prefi
         label = make_label(name, contract=number % 2 == 0)
         if number % 3 == 2:
             label = make_label(
-                name, category="refusal", unanswerable_kind=next(kinds), unanswerable_reason="Not there."
+                name,
+                category="refusal",
+                unanswerable_kind=next(kinds),
+                unanswerable_reason="Not there.",
+                expected_value=None,
+                evidence=(),
             )
         draft = make_query(name, signal=signal, support=number % 7 != 6, label=label)
         draft = replace(draft, refusal=None if draft.support else "field_not_given")
@@ -103,9 +115,12 @@ def make_sheet(system: str = "lexical", signals: Sequence[float | None] = (), **
         system=system,
         threshold=Threshold(system, best.threshold, None, best.refuse_all, 2.0, "rule", None, binding, figures, "seal"),
         dev=aggregate(dev, [settle(one, best.threshold) for one in dev], WEIGHT)
-        | {"threshold": stability(dev, WEIGHT, False, DatasetCard("small", ["en"], False, None))},
+        | {"threshold": BAR | stability(dev, WEIGHT, False, DatasetCard("small", ["en"], False, None))},
         holdout=aggregate(judged, [settle(one, best.threshold) for one in judged], WEIGHT)
-        | {"threshold": {"optimism": -0.0625}, "borrowed": {owner: BORROWED for owner in SYSTEMS if owner != system}},
+        | {
+            "threshold": BAR | {"optimism": -0.0625},
+            "borrowed": {owner: BORROWED for owner in SYSTEMS if owner != system},
+        },
         boundaries=tuple(Boundary(*(None if v is None else float(v) for v in (row[0], *row[6:]))) for row in rows),
         judged=tuple(dev),
         queries=queries,
@@ -499,7 +514,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     )
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
-    paths["chain"] = folder / "chain"
+    paths |= {"chain": folder / "chain", "environment": folder / "environment"}
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = (
         "dataset: data/course\nholdout: holdout\nsystems: [lexical]\n"
@@ -507,13 +522,13 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     )
     files.write_bytes(paths["params"], params.encode())
     files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
-    files.write_rows(paths["index"], Index("s" * 64, "l", (File("docs/a.md", "a", 1),), ()))
+    files.write_rows(paths["index"], Index(SNAPSHOT, "l", ORIGINALS, ()))
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})
     rows = sweep([one.signal for one in sheet.judged], [one.answerable for one in sheet.judged], WEIGHT)
     files.write_csv(paths["sweep"] / "lexical.csv", Row._fields, map(cells, rows))
     files.write_jsonl(paths["judged"] / "lexical.jsonl", sheet.judged)
-    files.write_json(paths["threshold"] / "lexical.json", sheet.threshold)
+    files.write_json(paths["threshold"] / "lexical.json", sealed(sheet.threshold))
     rows_of = [{**asdict(query), "rank_lists": {}} for query in sheet.queries]
     files.write_rows(paths["holdout"] / "lexical" / "queries.json", {"system": "lexical", "queries": rows_of})
     return paths
@@ -533,7 +548,7 @@ def test_the_stage_writes_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     first = paths["report"].read_bytes()
     assert "seen by 0 distinct versions." in text_of(first.decode()), "no ledger, no lines"
-    assert first.decode() == render(TEMPLATE, make_report(sheet, originals=1, entries=0, snapshot="s" * 64, seen_by=()))
+    assert first.decode() == render(TEMPLATE, make_report(sheet, originals=1, entries=0, snapshot=SNAPSHOT, seen_by=()))
     assert run_stage(paths, "2").returncode == 0
     assert paths["report"].read_bytes() == first
 
@@ -549,7 +564,9 @@ def test_the_stage_counts_the_ledger_and_names_what_is_missing(tmp_path: Path) -
     files.write_json(paths["metrics"], {"other": {}})
     done = run_stage(paths)
     assert done.returncode == 1
-    assert done.stderr == f"BadInputError: {paths['metrics']}: no figures for lexical; run `dvc repro`\n"
+    assert (
+        done.stderr == f"BadInputError: {paths['metrics']}: no figures for lexical\nrun `dvc repro -f --no-run-cache`\n"
+    )
 
 
 def test_thresholds_by_kind_and_the_encoder_are_shown() -> None:

@@ -12,8 +12,9 @@ import pytest
 
 from stages.answering.answer import Answerer
 from stages.assemble import read_answerer, verified_citations
-from stages.files import read_json, read_yaml
+from stages.files import read_json
 from stages.records import Index, Question
+from stages.settings import read_yaml
 from tests.project import ROOT
 
 CASES = ROOT.parent / "shared/cases"
@@ -38,7 +39,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     corpus, index, lexical = folder / "corpus", folder / "index.json", folder / "lexical.npz"
     shutil.copytree(CASES / "markdown/eips", corpus / "docs")
     shutil.copytree(CASES / "emoji/images", corpus / "images")
-    arguments = {"params": ROOT / "params.yaml", "corpus": corpus, "index": index, "chain": folder}
+    arguments = {
+        "params": ROOT / "params.yaml",
+        "corpus": corpus,
+        "index": index,
+        "chain": folder,
+        "environment": folder,
+    }
     flags = [str(part) for name, path in {**arguments, "lexical": lexical}.items() for part in (f"--{name}", path)]
     subprocess.run([sys.executable, "-m", "stages.build_index", *flags], cwd=ROOT, check=True)
     read = read_json(index, Index)

@@ -14,9 +14,10 @@ import yaml
 
 from stages.calibration.gate import Gate
 from stages.errors import BadInputError, StaleThresholdError
-from stages.files import read_json, read_yaml
+from stages.files import read_json
 from stages.params import Source
 from stages.records import Answered, Part
+from stages.settings import read_yaml
 from stages.stage.declared import before, behind, declared_stages
 from stages.verify import load_gate
 from tests.project import LEDGER, ROOT, SMALL, Project

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from stages.corpus.terms import Vocabulary, all_terms
 
-_SENTENCE = re.compile(r"[.!?](?:\s+|$)|[。！？；;]\s*|\n+")
+_SENTENCE = re.compile(r"[.!?](?:\s+|$)|[。！？]\s*|\n+")
 _PAIRS = (
     ("override", "target"),
     ("machine", "command"),

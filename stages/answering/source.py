@@ -30,7 +30,8 @@ class Source:
 
     name       a field's own name: its terms with their idf.
     label      terms of the row, column or list item that a field stands under.
-    instructs  the chunk that it is or stands in tries to steer its reader.
+    instructs  the chunk that it is or stands in, a heading above, or what is written where a document shows the image
+               tries to steer its reader.
     """
 
     entry: Entry
@@ -48,8 +49,14 @@ def read_source(entry: Entry, library: Library, cues: Vocabulary) -> Source:
         says=_statements(entry, library),
         name=library.weigh(entry.text) if entry.kind == "field" else {},
         label=library.distinct("\n".join(entry.headings[len(chunk.headings) :])),
-        instructs=entry.kind != "image" and instructs(chunk.text, cues),
+        instructs=any(instructs(text, cues) for text in _texts(chunk)),
     )
+
+
+def _texts(entry: Entry) -> list[str]:
+    """What documents say in a chunk and above it, or where they show an image; its description is our own."""
+    own = [*entry.headings, entry.text] if entry.kind != "image" else []
+    return [*own, *(text for mention in entry.mentions for text in (*mention.headings, mention.words))]
 
 
 def _statements(entry: Entry, library: Library) -> list[Statement]:

@@ -36,6 +36,11 @@ def check_threshold(threshold: Threshold, system: str, calibrate: CalibrateParam
     _refuse(system, pairs)
 
 
+def check_seal(threshold: Threshold, system: str) -> None:
+    """Compare a frozen threshold with its own seal and with whose it should be, where it is only shown."""
+    _refuse(system, {"seal": (threshold.seal, seal_of(threshold)), "system": (threshold.system, system)})
+
+
 def check_questions(threshold: Threshold, scored: Scored, questions: str) -> None:
     """Compare the questions that the bound records answer with the development questions; by their files' hashes."""
     _refuse(threshold.system, {"dev_records.questions": (scored.questions, questions)})

@@ -15,7 +15,9 @@ from stages.records import Label, Question
 SYSTEM_PARAMS = ("systems", "index", "encoder", "neighbours", "retrieval", "context", "support")
 SYSTEM_SOURCES = (
     *("stages/corpus", "stages/encoder", "stages/retrieval", "stages/answering", "stages/calibration/gate.py"),
-    *("stages/assemble.py", "stages/files.py", "stages/hashing.py", "stages/params.py", "stages/records.py"),
+    *("stages/assemble.py", "stages/arrays.py", "stages/artifacts.py", "stages/atomic.py", "stages/exact.py"),
+    *("stages/files.py", "stages/hashing.py", "stages/originals.py", "stages/params.py", "stages/records.py"),
+    *("stages/settings.py", "stages/wellformed.py"),
 )
 """What answers. The rest of calibration decides nothing but thresholds, and their seals are hashed beside these."""
 

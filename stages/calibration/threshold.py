@@ -4,21 +4,23 @@ A threshold is a number about one system, index, development set and weight. Any
 carries the hashes of all of them; `stages.calibration.binding` compares them with what is there now.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from stages.calibration.bykind import single, thresholds
-from stages.calibration.objective import Certificate, Choice, rule
+from stages.calibration.objective import GOALS, Certificate, Choice, rule
 from stages.calibration.sweep import Row
 from stages.hashing import hash_of, sha256
 from stages.params import CalibrateParams
-from stages.records import Scored, TopKind
+from stages.records import TOP_KINDS, Scored, TopKind
 
 _LEXICAL = (
     *("stages/corpus", "stages/retrieval", "stages/answering", "stages/calibration/gate.py"),
-    *("stages/assemble.py", "stages/files.py", "stages/hashing.py", "stages/params.py", "stages/records.py"),
+    *("stages/assemble.py", "stages/arrays.py", "stages/artifacts.py", "stages/atomic.py", "stages/exact.py"),
+    *("stages/files.py", "stages/hashing.py", "stages/originals.py", "stages/params.py", "stages/records.py"),
+    *("stages/settings.py", "stages/wellformed.py"),
 )
 _NEURAL = (*_LEXICAL, "stages/encoder")
 SCORING_SOURCES: Mapping[str, tuple[str, ...]] = {"lexical": _LEXICAL, "neural": _NEURAL, "hybrid": _NEURAL}
@@ -97,6 +99,30 @@ class Threshold:
     binding: Binding
     dev: DevFigures
     seal: str
+
+
+def threshold_findings(threshold: Threshold) -> Iterator[str]:
+    """What is wrong with a threshold by itself, its seal left out."""
+    by_kind, dev = threshold.by_kind, threshold.dev
+    bars = [threshold.threshold, *(by_kind or {}).values()]
+    rules = {
+        "by_kind: expected null, or a threshold for each of image and text and null as threshold": by_kind is None
+        or (by_kind.keys() == set(TOP_KINDS) and threshold.threshold is None),
+        "refuse_all: true where every threshold is null, and nowhere else": threshold.refuse_all
+        == all(bar is None for bar in bars),
+        "fp_weight: expected a number above 0": threshold.fp_weight > 0,
+        "dev: expected counts that add up": min(dev.tp, dev.fp, dev.fn, dev.tn) >= 0
+        and (dev.n_answerable, dev.n_unanswerable) == (dev.tp + dev.fn, dev.fp + dev.tn),
+        "certificate: expected a known objective, counts, and a bound or why not": _is_sound(threshold.certificate),
+    }
+    yield from (text for text, holds in rules.items() if not holds)
+
+
+def _is_sound(one: Certificate | None) -> bool:
+    if one is None:
+        return True
+    promised = one.objective in GOALS and 0 < one.alpha < 1 and 0 < one.delta < 1
+    return promised and 0 <= one.errors <= one.trials and (one.bound is None) == (one.why_not is not None)
 
 
 def scoring_hash(sources: Mapping[str, str], params: Mapping[str, Any]) -> str:

@@ -1,8 +1,10 @@
 """A document -> its entries: chunks of whole blocks, and fields that point into them."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from stages.corpus.fields import Field, fields
@@ -37,7 +39,7 @@ def entries(path: str, sha256: str, document: Document, chunk_tokens: int, chunk
     """
     text, cut = document.text, sections(document)
     named = fields(document, cut)
-    lines = [(field.start, field.end) for field in named]
+    lines = sorted({(field.start, field.end) for field in named})
     packed = chunks(document, cut, chunk_tokens, chunk_overlap, lines)
     pieces = [_chunk_entry(f"{path}#c{number:04}", path, sha256, text, chunk) for number, chunk in enumerate(packed, 1)]
     return pieces + [_field_entry(f"{path}#f{number:04}", field, pieces) for number, field in enumerate(named, 1)]
@@ -50,8 +52,9 @@ def chunks(
 
     A block is a top-level paragraph, list item, table, fence, quote or comment, or the front matter. One longer than
     `size` is cut at ends of sentences or lines, if need be at spaces, in the end between tokens, but never inside a
-    span of `whole`: a chunk is longer than `size` only where such a span is. A chunk repeats at its start the last
-    whole sentences or blocks of the chunk before it in the section, at most `overlap` tokens and no more than fit.
+    span of `whole`, sorted lines or rows: a chunk is longer than `size` only where such a span is. A chunk repeats at
+    its start the last whole sentences or blocks of the chunk before it in the section, at most `overlap` tokens and no
+    more than fit.
     Everything but headings and blank lines is in a chunk; a section without a body has none.
     """
     starts = sorted(_block_starts(document))
@@ -68,7 +71,8 @@ def _chunk_entry(name: str, path: str, sha256: str, text: str, chunk: Chunk) -> 
 
 
 def _field_entry(name: str, field: Field, pieces: Sequence[Entry]) -> Entry:
-    chunk = next(piece for piece in pieces if _holds(piece, field.value_start, field.value_end))
+    # of chunks that begin later the end is later too
+    chunk = pieces[bisect_left(pieces, field.value_end, key=lambda piece: piece.end or 0)]
     return Entry(
         name,
         "field",
@@ -87,10 +91,6 @@ def _field_entry(name: str, field: Field, pieces: Sequence[Entry]) -> Entry:
     )
 
 
-def _holds(chunk: Entry, start: int, end: int) -> bool:
-    return chunk.start is not None and chunk.end is not None and chunk.start <= start and end <= chunk.end
-
-
 def _block_starts(document: Document) -> set[int]:
     """Offsets at which a top-level block or an item of a top-level list begins."""
     return {
@@ -102,7 +102,7 @@ def _block_starts(document: Document) -> set[int]:
 
 def _blocks(document: Document, section: Section, starts: Sequence[int]) -> Iterator[Piece]:
     """The section's body from block start to block start: what has no token, link definitions, is in a block too."""
-    inside = [start for start in starts if section.body < start < section.end]
+    inside = starts[bisect_right(starts, section.body) : bisect_left(starts, section.end)]
     for start, end in pairwise([section.body, *inside, section.end]):
         block = document.text[start:end].rstrip()
         if block:
@@ -138,10 +138,14 @@ def _split(text: str, piece: Piece, size: int, whole: Sequence[Piece], cuts: Pat
 def _cuts(text: str, piece: Piece, whole: Sequence[Piece], pattern: re.Pattern[str]) -> list[int]:
     """Places inside a piece where a match ends and no span of `whole` is cut."""
     start, end = piece
-    near = [(first, last) for first, last in whole if first < end and last > start]
     ends = [match.end() for match in pattern.finditer(text, start, end)]
     inside = [at for at in ends if start < at < end and text[at] not in "\r\n"]
-    return [at for at in inside if not any(first < at < last for first, last in near)]
+    return [at for at in inside if not _is_inside(at, whole)]
+
+
+def _is_inside(at: int, whole: Sequence[Piece]) -> bool:
+    place = bisect_left(whole, at, key=itemgetter(0)) - 1
+    return place >= 0 and at < whole[place][1]
 
 
 def _overlap_start(text: str, chunk: Piece, most: int, whole: Sequence[Piece]) -> int | None:

@@ -33,6 +33,7 @@ RING_FROM = 0.1
 STRENGTH_FROM = 0.25
 """Least strength of the turning symmetry of a star or cross."""
 MOST_ARMS = 8
+DECIMALS = 9
 
 
 def name_outline(mask: Mask) -> str | None:
@@ -152,8 +153,10 @@ def _smallest_box(polygon: Points) -> tuple[float, float]:
     """Return the share of the smallest box around a polygon that it fills, and the box's tilt in degrees (0 to 45)."""
     sides = np.roll(polygon, -1, axis=0) - polygon
     along = sides / np.sqrt((sides**2).sum(axis=1, keepdims=True))
-    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    areas = np.ptp(polygon @ along.T, axis=0) * np.ptp(polygon @ across.T, axis=0)
+    x, y = polygon[:, :1], polygon[:, 1:]
+    # element by element: a product of matrices rounds differently from one BLAS kernel to the next
+    length = np.ptp(x * along[:, 0] + y * along[:, 1], axis=0)
+    areas = length * np.ptp(y * along[:, 0] - x * along[:, 1], axis=0)
     best = int(areas.argmin())
     tilt = math.degrees(math.atan2(*np.sort(np.abs(along[best])).tolist()))
     return _area(polygon) / float(areas[best]), tilt
@@ -165,7 +168,7 @@ def _is_rhombus(polygon: Points) -> bool:
     one, other = c - a, d - b
     lengths = math.hypot(*one), math.hypot(*other)
     apart = math.hypot(*((a + c) / 2 - (b + d) / 2)) / max(lengths)
-    return apart < SKEWED_FROM and abs(float(one @ other)) / (lengths[0] * lengths[1]) < SKEWED_FROM
+    return apart < SKEWED_FROM and abs(float((one * other).sum())) / (lengths[0] * lengths[1]) < SKEWED_FROM
 
 
 def axis_ratio(mask: Mask) -> float:
@@ -193,9 +196,11 @@ def _name_notched(mask: Mask) -> str | None:
 def symmetries(mask: Mask, most: int) -> list[float]:
     """Return the strength of each turning symmetry from 0 (set to 0) to `most`, 0 to 1.
 
-    That of k is |sum of r exp(i k angle)| / sum of r over the pixels, at r and angle from their centroid.
+    That of k is |sum of r exp(i k angle)| / sum of r over the pixels, at r and angle from their centroid. Rounded: the
+    last bits of a complex power are the processor's.
     """
     x, y = _centred(mask)
     radius = np.sqrt(x * x + y * y)
     direction = (x + 1j * y) / np.maximum(radius, 0.5)
-    return [0.0] + [float(np.abs((radius * direction**k).sum()) / radius.sum()) for k in range(1, most + 1)]
+    turned = [float(np.abs((radius * direction**k).sum()) / radius.sum()) for k in range(1, most + 1)]
+    return [0.0, *(round(strength, DECIMALS) for strength in turned)]

@@ -108,6 +108,8 @@ def build_vocabulary(sections: Sections) -> Vocabulary:
             _enter(latin, _key(phrase), concept, findings)
         for phrase in phrases.get("zh", ()):
             _enter(cjk, phrase, concept, findings)
+    empty = (concept for concept in (latin.get(()), cjk.get("")) if concept)
+    findings += [f"vocabulary: {concept}: a phrase without a word" for concept in empty]
     if findings:
         raise BadInputError("\n".join(findings))
     reach: dict[str, int] = {}

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stages.encoder import dual, features, text
-from stages.encoder.exact import Floats, normalise, snap
 from stages.errors import BadInputError
+from stages.exact import Floats, normalise, snap
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """All arrays are float64 on the grid of stages.encoder.exact.
+    """All arrays are float64 on the grid of stages.exact.
 
     image_mean, image_scale  (features,) an image's features are (x - mean) * scale, then brought to length 1
     text_scale               (buckets,) a text's features are x * scale, then brought to length 1

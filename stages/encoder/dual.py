@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stages.encoder.exact import Floats, Rounding, exp, log, matmul, normalise, snap
+from stages.exact import Floats, Rounding, exp, log, matmul, normalise, snap
 
 
 class Weights(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.encoder.exact import Floats, matmul
+from stages.exact import Floats, matmul
 
 Ints = NDArray[np.int64]
 

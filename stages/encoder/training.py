@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from stages.encoder.checkpoint import Checkpoint, image_input, read_only, text_input
 from stages.encoder.dual import Weights, loss_and_gradients
-from stages.encoder.exact import Floats, log, normalise, snap
 from stages.encoder.features import BLOCKS
 from stages.errors import BadInputError
+from stages.exact import Floats, log, normalise, snap
 from stages.params import EncoderParams
 
 Ints = NDArray[np.int64]

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.encoder.exact import normalise
 from stages.encoder.retrieval import both_ways
+from stages.exact import normalise
 
 WAYS = ("image_to_text", "text_to_image")
 

@@ -55,7 +55,9 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
     Raises BadInputError naming every id of the record that the index lacks.
     """
     seen = {candidate.id for candidate in (*record.candidates, *record.reranked)} | set(record.context.selected)
-    lacking = sorted(seen - entries.keys())
+    ranked = {candidate.id for one in record.rank_lists.values() for candidate in one}
+    dropped = (*record.context.dropped_budget, *record.context.dropped_duplicate)
+    lacking = sorted(seen.union(ranked, dropped) - entries.keys())
     if lacking:
         raise BadInputError(f"{record.id}: not in the index: {', '.join(lacking)}; answer with this index again")
     relevant = relevant_ids(label, (entries[name] for name in seen))

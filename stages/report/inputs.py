@@ -2,8 +2,10 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from stages.calibration.ledger import Seen, holdout_hash
@@ -11,7 +13,10 @@ from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
 from stages.measures.ledger import Look
-from stages.records import Candidate, Context, Label, Question, Status, TopKind
+from stages.records import REASONS, Candidate, Context, Label, Question, Status, TopKind
+from stages.wellformed import label_findings, repeated
+
+REMEDY = "run `dvc repro sweep_thresholds`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +98,47 @@ class Report:
 
 
 def parse_sweep(text: str, name: str) -> tuple[Boundary, ...]:
-    """Parse a sweep's CSV, an empty cell being None; BadInputError names the file and what does not fit."""
+    """Parse a sweep's CSV, an empty cell being None: finite numbers, thresholds rising, "refuse all" last.
+
+    BadInputError names the file and what does not fit.
+    """
     reader = csv.DictReader(io.StringIO(text))
-    lacking = [column for column in Boundary._fields if column not in (reader.fieldnames or ())]
-    if lacking:
-        raise BadInputError(f"{name}: missing columns {', '.join(lacking)}; run `dvc repro sweep_thresholds`")
     try:
-        return tuple(Boundary(*(_cell(row[column]) for column in Boundary._fields)) for row in reader)
-    except ValueError as error:
-        raise BadInputError(f"{name}:{reader.line_num}: {error}") from error
+        lacking = [column for column in Boundary._fields if column not in (reader.fieldnames or ())]
+        if lacking:
+            raise BadInputError(f"{name}: missing columns {', '.join(lacking)}; {REMEDY}")
+        rows = tuple(Boundary(*(_cell(row[column]) for column in Boundary._fields)) for row in reader)
+    except (ValueError, csv.Error) as error:
+        raise BadInputError(f"{name}:{reader.line_num}: {error}; {REMEDY}") from error
+    thresholds = [inf if row.threshold is None else row.threshold for row in rows]
+    if thresholds[-1:] != [inf] or any(first >= second for first, second in pairwise(thresholds)):
+        raise BadInputError(f"{name}: thresholds do not rise to one empty cell, which refuses all; {REMEDY}")
+    return rows
 
 
 def _cell(text: str | None) -> float | None:
-    return float(text) if text else None
+    if not text:
+        return None
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"expected a finite number, got {text}")
+    return value
+
+
+def query_findings(queries: Queries, system: str) -> Iterator[str]:
+    """What is wrong with the questions of a system by themselves."""
+    if queries.system != system:
+        yield f"system: the questions of {queries.system}"
+    yield from (f"{name}: stands there twice" for name in repeated(one.id for one in queries.queries))
+    yield from (f"{one.id}: {text}" for one in queries.queries for text in _query_findings(one))
+
+
+def _query_findings(one: Query) -> Iterator[str]:
+    yield from (f"label: {text}" for text in label_findings(one.label))
+    if one.id != one.label.id:
+        yield f"label: that of {one.label.id}"
+    if (one.status == "answered") != (one.reason is None) or one.reason not in (None, *REASONS):
+        yield "reason: a refusal, and nothing else, has one that is known"
 
 
 def on_holdout(ledger: Iterable[Seen], queries: Sequence[Query]) -> list[Seen]:

@@ -8,16 +8,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stages.corpus.terms import Term, Vocabulary, terms
+from stages.errors import BadInputError
+from stages.exact import log, snap
 from stages.records import Candidate, Entry
 
 DECIMALS = 6
+LARGEST_SUM = 2**53
+"""Of counts: below it a sum is exact."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +60,9 @@ class LexicalIndex:
 
     @cached_property
     def _idfs(self) -> list[float]:
-        """Idf by number of entries that hold a term, on a grid of 2^-20."""
+        """Idf by number of entries that hold a term, on a grid: ln(1 + (n - found + 0.5) / (found + 0.5))."""
         found = np.arange(self.size + 1)
-        return list((np.rint(np.log1p((self.size - found + 0.5) / (found + 0.5)) * 2**20) / 2**20).tolist())
+        return list(snap(log((self.size + 1) / (found + 0.5))).tolist())
 
     @cached_property
     def _holding(self) -> list[int]:
@@ -93,10 +97,34 @@ def to_arrays(index: LexicalIndex) -> dict[str, NDArray[np.generic]]:
     return {"names": names, "indptr": index.indptr, "indices": index.indices, "counts": index.counts}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> LexicalIndex:
-    """The index of which `to_arrays` gave the arrays."""
-    text = arrays["names"].tobytes().decode("utf-8")
-    return transpose(text.split("\n") if text else [], arrays["indptr"], arrays["indices"], arrays["counts"])
+def from_arrays(arrays: Mapping[str, NDArray[Any]], size: int) -> LexicalIndex:
+    """The index over `size` entries of which `to_arrays` gave the arrays. Raises BadInputError for what is none."""
+    kinds = {"names": np.uint8, "indptr": np.int64, "indices": np.int64, "counts": np.int64}
+    found = {name: (one.dtype, one.ndim) for name, one in arrays.items()}
+    if found != {name: (np.dtype(kind), 1) for name, kind in kinds.items()}:
+        raise BadInputError(f"expected arrays of one dimension, {', '.join(kinds)}; run `dvc repro build_index`")
+    try:
+        text = arrays["names"].tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"names: not UTF-8 at byte {error.start}; run `dvc repro build_index`") from error
+    names = text.split("\n") if text else []
+    indptr, indices, counts = arrays["indptr"], arrays["indices"], arrays["counts"]
+    sound = len(indptr) == size + 1 and _are_rows(indptr, indices, counts, len(names))
+    if not sound or any(first >= second for first, second in pairwise(names)):
+        raise BadInputError(f"no sorted terms of {size} entries, with counts; run `dvc repro build_index`")
+    return transpose(names, indptr, indices, counts)
+
+
+def _are_rows(indptr: NDArray[np.int64], indices: NDArray[np.int64], counts: NDArray[np.int64], terms: int) -> bool:
+    """True for compressed sparse rows, in each of which the numbers of terms rise, with a count for each."""
+    if indptr[0] != 0 or indptr[-1] != len(indices) or len(counts) != len(indices):
+        return False
+    if (np.diff(indptr) < 0).any() or not ((indices >= 0) & (indices < terms)).all():
+        return False
+    begins = np.zeros(len(indices) + 1, dtype=np.bool_)
+    begins[indptr] = True
+    rising = (np.diff(indices) > 0) | begins[1:-1]
+    return bool(rising.all() and (counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_SUM)
 
 
 def entry_words(entry: Entry, entries: Mapping[str, Entry]) -> str:

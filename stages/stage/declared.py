@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,10 @@ from stages.params import Source
 
 NEEDED = ("build_index", "freeze_threshold", "evaluate_holdout")
 """Stages that the commands name."""
+KEYS = ("cmd", "deps", "params", "outs", "metrics", "desc", "meta")
+OPTIONS = ("cache",)
+"""What an entry, and an output of it, may hold: not what makes DVC pass over changes (`frozen`), keep what an earlier
+run left (`persist`), or read the entry otherwise than we do (`wdir`, `matrix`)."""
 _VARIABLE = re.compile(r"\$\{([\w.]+)\}")
 
 
@@ -40,13 +44,41 @@ def declared_stages(pipeline: Mapping[str, Any], source: Source) -> dict[str, De
         raise BadInputError(f"dvc.yaml: stages: expected a mapping of stages, got {stages!r}")
     if missing := [name for name in NEEDED if name not in stages]:
         raise BadInputError(f"dvc.yaml: stages: no {', '.join(missing)}")
+    if findings := [text for name, entry in stages.items() for text in _findings(f"dvc.yaml: {name}", entry)]:
+        raise BadInputError("\n".join(findings))
     return {str(name): _declared(str(name), entry, known) for name, entry in stages.items()}
+
+
+def _findings(where: str, entry: Mapping[str, Any]) -> Iterator[str]:
+    """What an entry holds that it may not."""
+    if not isinstance(entry.get("cmd"), str):
+        yield f"{where}.cmd: expected one command, got {entry.get('cmd')!r}"
+    yield from (f"{where}.{key}: not in this pipeline; remove it" for key in entry if key not in KEYS)
+    for key, option in _options(entry):
+        if option not in OPTIONS:
+            yield f"{where}.{key}: {option}: not in this pipeline; remove it"
+
+
+def _options(entry: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is said of outputs beside their names, with the key they stand under."""
+    for key in ("outs", "metrics"):
+        listed = entry.get(key)
+        items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+        yield from ((key, str(option)) for item in items for held in item.values() for option in _keys(held))
+
+
+def _keys(value: object) -> Iterable[object]:
+    return value if isinstance(value, dict) else ()
 
 
 def _declared(name: str, entry: Mapping[str, Any], known: Mapping[str, str]) -> Declared:
     deps, params, outs, metrics = (_names(name, key, entry, known) for key in ("deps", "params", "outs", "metrics"))
+    try:
+        words = tuple(shlex.split(_filled(entry["cmd"], known)))
+    except ValueError as error:
+        raise BadInputError(f"dvc.yaml: {name}.cmd: {error}") from error
     return Declared(
-        words=tuple(shlex.split(_filled(str(entry.get("cmd", "")), known))),
+        words=words,
         deps=deps,
         params=params,
         outs=(*outs, *metrics),

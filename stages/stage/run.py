@@ -3,17 +3,19 @@
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from stages import files
+from stages import files, settings
 from stages.errors import BadInputError, FrostlineError
 from stages.hashing import plain_numbers
 from stages.params import load_source
 from stages.records import Part
 from stages.stage.declared import Declared, covers, declared_stages
+from stages.stage.environment import environment
 from stages.stage.watch import Watch, is_guarded
 
 ANSWERING = ("build_index", "embed_corpus", "score_dev", "answer_holdout")
@@ -24,19 +26,22 @@ Main = Callable[[dict[str, Any], argparse.Namespace], None]
 def run_stage(name: str, description: str | None, paths: tuple[str, ...], main: Main) -> None:
     """Run a stage as dvc.yaml declares it, on `--name PATH` for each of `paths`; it leaves its part of the chain.
 
-    `main` gets the sections of params.yaml that are declared, no others, and the paths.
+    `main` gets the sections of params.yaml that are declared, no others, and the paths. What the stage ran on, and how
+    long, goes to a file that nothing hashes.
     """
-    run(lambda: _run_stage(name, _parsed(description, *paths, "params", "chain"), main))
+    run(lambda: _run_stage(name, _parsed(description, *paths, "params", "chain", "environment"), main))
 
 
 def _run_stage(name: str, paths: argparse.Namespace, main: Main) -> None:
-    root, params = Path(), files.read_params(paths.params)
+    start, ran_on = time.perf_counter(), environment()
+    root, params = Path(), settings.read_params(paths.params)
     source = load_source(params)
-    declared = declared_stages(files.read_yaml("dvc.yaml"), source).get(name)
+    declared = declared_stages(settings.read_yaml("dvc.yaml"), source).get(name)
     if declared is None:
         raise BadInputError(f"dvc.yaml: no stage {name}")
     ledger = [word for word in declared.words if is_guarded(word, source.dataset)]
-    listed = (*declared.deps, *declared.outs, *ledger, "dvc.yaml", "params.yaml")
+    versions = str(files.of_system(paths.environment, name))
+    listed = (*declared.deps, *declared.outs, *ledger, "dvc.yaml", "params.yaml", versions)
     watch = Watch(root, source.dataset, listed, blind=name in ANSWERING)
     watch.note_sources()
     sys.addaudithook(watch)
@@ -44,6 +49,7 @@ def _run_stage(name: str, paths: argparse.Namespace, main: Main) -> None:
     main(handed, paths)
     watch.note_sources()
     files.write_rows(files.of_system(paths.chain, name), chain_part(name, declared, handed, watch))
+    files.write_json(versions, ran_on | {"seconds": round(time.perf_counter() - start, 3)})
 
 
 def guard(dataset: str) -> None:
@@ -83,24 +89,26 @@ def run(main: Callable[[], None]) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         main()
-        _flush()
+        if sys.stdout:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
     except FrostlineError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(error.exit_status)
+        _end(error)
     except BrokenPipeError:
-        # whoever read our output has read enough; what is still buffered goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _flush() -> None:
-    """Write what was printed; BadInputError where it cannot be. Without a standard output there is nothing to do."""
-    try:
-        if sys.stdout:
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
+        # whoever read our output has read enough
+        _drop_output()
     except OSError as error:
+        _drop_output()
+        _end(BadInputError(f"{error.filename or 'standard output'}: {error.strerror}; mend that and run it again"))
+
+
+def _end(error: FrostlineError) -> NoReturn:
+    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    sys.exit(error.exit_status)
+
+
+def _drop_output() -> None:
+    """What is still buffered goes nowhere."""
+    if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise BadInputError(f"standard output: {error.strerror}") from error

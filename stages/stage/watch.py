@@ -4,6 +4,7 @@ It sees every `open` in Python code, imports included, every rename and link, an
 not see what compiled code opens by itself (tests/test_firewall.py compares with strace), nor a copy made before.
 """
 
+import hashlib
 import os
 import re
 import sys
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from stages.errors import LabelFirewallError
-from stages.hashing import sha256
 from stages.records import File
 from stages.stage.declared import covers
 
@@ -64,10 +64,11 @@ class Watch:
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take one audit event."""
         if event == "open" and not isinstance(arguments[0], int) and not self.hashing:
-            path = self._checked(arguments[0])
-            _, mode, flags = arguments
+            name, mode, flags = arguments
             writes = flags & (os.O_WRONLY | os.O_RDWR) if mode is None else set(mode) & set("wax+")
-            self._note_written(path) if writes else self._note_read(path)
+            if writes or not flags & os.O_DIRECTORY:  # what is opened as a folder holds nothing to read
+                path = self._checked(name)
+                self._note_written(path) if writes else self._note_read(path)
         elif event in ("os.rename", "os.link"):
             self.written.discard(self._checked(arguments[0]))
             self._note_written(self._checked(arguments[1]))
@@ -84,10 +85,10 @@ class Watch:
         """Hash a file, unseen by this watch; OSError when it cannot be read."""
         self.hashing = True
         try:
-            data = (self.root / path).read_bytes()
+            with (self.root / path).open("rb") as stream:
+                return File(path, hashlib.file_digest(stream, "sha256").hexdigest(), stream.tell())
         finally:
             self.hashing = False
-        return File(path, sha256(data), len(data))
 
     def _note_read(self, path: str) -> None:
         if self._is_own(path) and path not in self.read and (self.root / path).is_file():
@@ -114,7 +115,7 @@ class Watch:
         return path
 
     def _is_listed(self, path: str, listed: Collection[str]) -> bool:
-        """True too for the name under which `stages.files.write_bytes` writes a listed file before it renames it."""
+        """True too for the name under which `stages.files` writes a listed file before it renames it."""
         folder, name = os.path.split(path)
         wanted = (os.path.split(one) for one in listed)
         return covers(listed, path) or any(folder == where and name.startswith(f".{last}.") for where, last in wanted)

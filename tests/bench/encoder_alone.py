@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stages import files
+from stages import files, settings
 from stages.answering.answer import Answerer
 from stages.assemble import read_answerer
 from stages.corpus.terms import split_vocabulary
@@ -25,7 +25,7 @@ DATASET = ROOT / "data/course"
 def without_descriptions(answerer: Answerer) -> Answerer:
     """The same answerer over an index whose images have no words but those of the documents that show them."""
     entries = [replace(one, text="") if one.kind == "image" else one for one in answerer.library.entries.values()]
-    words, _ = split_vocabulary(files.read_vocabulary())
+    words, _ = split_vocabulary(settings.read_vocabulary())
     lexical = build_lexical(count_terms(entries, words))
     library = replace(answerer.library, entries={one.id: one for one in entries}, lexical=lexical)
     return replace(answerer, library=library)
@@ -45,9 +45,9 @@ def line(title: str, answerer: Answerer, texts: dict[str, str], labels: Sequence
 
 def main() -> None:
     """Print one line with and one without the description words, for the plain phrases and for all questions."""
-    declared = files.read_yaml(ROOT / "dvc.yaml")["vars"][0]["path"]
+    declared = settings.read_yaml(ROOT / "dvc.yaml")["vars"][0]["path"]
     paths = Namespace(**{name: ROOT / path for name, path in declared.items()}, corpus=DATASET / "corpus")
-    params = files.read_params(ROOT / "params.yaml")
+    params = settings.read_params(ROOT / "params.yaml")
     whole = read_answerer(params, paths, files.read_json(paths.index, Index), ("neural",))
     texts = {one.id: one.text for one in files.read_questions(DATASET / "queries/dev.jsonl")}
     labels = [one for one in files.read_labels(DATASET / "evaluation-only/dev.jsonl") if one.category == "image"]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stages import files
+from stages import files, settings
 from stages.calibration.sweep import optimal
 from stages.corpus.png import decode
 from stages.encoder import features, text
@@ -52,7 +52,7 @@ def measure(checkpoint: Checkpoint, views: NDArray[np.int64], questions: Asked, 
     cosines = embed_texts(checkpoint, text.extract(questions.texts)) @ embed_images(checkpoint, views[:, 0]).T
     plain = np.array([len(one.split()) == 3 for one in questions.texts]) & (questions.image >= 0)
     out = np.isin(questions.image, left)
-    weight = load_section(CalibrateParams, "calibrate", files.read_params(ROOT / "params.yaml")["calibrate"]).weight
+    weight = load_section(CalibrateParams, "calibrate", settings.read_params(ROOT / "params.yaml")["calibrate"]).weight
     threshold = optimal(cosines.max(axis=1)[~out], (questions.image >= 0)[~out], weight).threshold
     right = cosines[np.arange(len(out)), questions.image]
     nearest = cosines.argmax(axis=1) == questions.image
@@ -71,7 +71,7 @@ def main() -> None:
     entries = {one.id: one for one in files.read_json(ROOT / "artifacts/index/index.json", Index).entries}
     corpus = text.extract(entry_words(one, entries) for one in entries.values() if one.kind != "image")
     captioned, questions = text.extract(one.caption for one in captions), asked([one.image for one in captions])
-    params = load_section(EncoderParams, "encoder", files.read_params(ROOT / "params.yaml")["encoder"])
+    params = load_section(EncoderParams, "encoder", settings.read_params(ROOT / "params.yaml")["encoder"])
     random, found = np.random.default_rng(5), []
     for seed in range(DRAWS):
         left = random.choice(len(captions), LEFT_OUT, replace=False)

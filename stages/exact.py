@@ -9,6 +9,9 @@ Hence two rules:
   and their order cannot matter. Rows of length 1 keep that bound for any weights of a sane size.
 - exp and log are polynomials of + and *, element by element.
 
+Elsewhere products are of whole numbers, and what is not exact is rounded before it decides or is written:
+tests/test_arithmetic.py lists every use of anything else.
+
 Gradients need no grid of their own, Adam's moments would even vanish on it: they are made element by element.
 """
 

@@ -132,7 +132,8 @@ def row(setting: Setting, found: Outcome, plain: Mapping[str, object]) -> tuple[
         return setting.name, "-", "-", f"not run: {found.skipped}"
     differs = [f"{name} {value}" for name, value in found.probe.items() if plain[name] != value and name != "ordinary"]
     verdict = f"DIFFERENT: {' '.join(found.changed)}" if found.changed else "same bytes"
-    return setting.name, ", ".join(differs) or "nothing: as the plain run", str(found.probe["ordinary"]), verdict
+    alone = "nothing" if found.probe["ordinary"] == plain["ordinary"] else "the arithmetic alone"
+    return setting.name, ", ".join(differs) or alone, str(found.probe["ordinary"]), verdict
 
 
 def main() -> None:

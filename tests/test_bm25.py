@@ -68,7 +68,7 @@ def build(texts: Texts) -> LexicalIndex:
 
 def saved(index: LexicalIndex) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, allow_pickle=False, **to_arrays(index))
+    np.savez(stream, **to_arrays(index))
     return stream.getvalue()
 
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +69,8 @@ def build(texts: Texts) -> LexicalIndex:
 
 def saved(index: LexicalIndex) -> bytes:
     stream = io.BytesIO()
-    np.savez(stream, **to_arrays(index))
+    arrays: dict[str, Any] = dict(to_arrays(index))
+    np.savez(stream, **arrays)
     return stream.getvalue()
 
 

@@ -1,6 +1,7 @@
 """`frostline`: ask the frozen system, verify all that is here, print results, compare weights, check the ledger.
 
-Run it in the project's folder; `calibrate`, for the scores of any other system, runs anywhere.
+Run it in the project's folder; `calibrate`, for the scores of any other system, and `check`, for any dataset, run
+anywhere.
 """
 
 import argparse
@@ -12,12 +13,11 @@ from fractions import Fraction
 
 import msgspec
 
-from stages import calibrate, files, results
+from stages import calibrate, check, files, history, results
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
 from stages.errors import BadInputError, StaleThresholdError
-from stages.history import check
 from stages.measures.ledger import asked, basis, ledger_table, looks, meaning
 from stages.measures.table import result_table
 from stages.measures.weights import weights_text
@@ -121,7 +121,7 @@ def _ledger(_: Namespace) -> None:
     seen_by = looks(seen, holdout.get("system"), asked(dev), asked(holdout))
     told = f"{meaning(seen_by)} {basis(asked(dev), asked(holdout))}"
     print("\n".join([ledger_table(seen_by), textwrap.fill(told, 120)]))
-    print("\n".join(check(project.root, paths.ledger)))
+    print("\n".join(history.check(project.root, paths.ledger)))
 
 
 def _verify(_: Namespace) -> None:
@@ -148,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         "calibrate", help="freeze a threshold over your own system's scores; --apply it to a holdout"
     )
     calibrate.add_arguments(one, _weight)
+    check.add_arguments(commands.add_parser("check", help="find what is wrong with a dataset and its labels"))
     one = commands.add_parser("ledger", help="print who has seen the holdout, and check that no committed line is gone")
     one.set_defaults(command=_ledger)
     return parser

@@ -116,31 +116,31 @@ def read_jsonl(path: str | Path, kind: type[Row], *, missing_ok: bool = False) -
     """
     if missing_ok and not Path(path).exists():
         return []
-    rows, findings = parse_jsonl(str(path), read_bytes(path), kind)
-    if findings:
-        raise BadInputError("\n".join(findings))
-    return rows
+    rows, findings = parse_jsonl(read_bytes(path), kind)
+    refuse(f"{path}:{number}: {text}" for number, text in findings)
+    return list(rows.values())
 
 
-def parse_jsonl(name: str, data: bytes, kind: type[Row]) -> tuple[list[Row], list[str]]:
-    """The rows of JSON lines, and a finding for each line that is none of `kind`: `name`, its number, what is wrong."""
-    rows: list[Row] = []
-    findings = []
+def parse_jsonl(data: bytes, kind: type[Row]) -> tuple[dict[int, Row], list[tuple[int, str]]]:
+    """The rows of JSON lines by the number of their line, and of each line that is none of `kind` what is wrong."""
+    rows: dict[int, Row] = {}
+    findings: list[tuple[int, str]] = []
     known = [item.name for item in fields(kind)]
     if data.startswith(b"\xef\xbb\xbf"):
-        return [], [f"{name}: begins with a byte order mark; save it as UTF-8 without one"]
+        return {}, [(1, "begins with a byte order mark; save it as UTF-8 without one")]
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         if len(line) > LONGEST_LINE:
-            findings.append(f"{name}:{number}: {len(line)} bytes; a row has {LONGEST_LINE} at most")
+            findings.append((number, f"{len(line)} bytes; a row has {LONGEST_LINE} at most"))
             continue
         try:
             row, wrong = msgspec.json.decode(line, type=kind), list(_key_findings(line, known))
-            rows += [] if wrong else [row]
-            findings += [f"{name}:{number}: {text}" for text in wrong]
+            if not wrong:
+                rows[number] = row
+            findings += [(number, text) for text in wrong]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            findings.append(f"{name}:{number}: {error}")
+            findings.append((number, str(error)))
     return rows, findings
 
 
@@ -174,14 +174,16 @@ def refuse_made(path: str | Path, findings: Iterable[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _QuestionRow:
+class QuestionRow:
+    """A line of `queries/`."""
+
     id: str
     text: str
 
 
 def read_questions(path: str | Path) -> list[Question]:
     """Read {"id","text"} rows in file order; duplicate ids are an error."""
-    rows = [Question(row.id, row.text) for row in read_jsonl(path, _QuestionRow)]
+    rows = [Question(row.id, row.text) for row in read_jsonl(path, QuestionRow)]
     _refuse_duplicates(path, [row.id for row in rows])
     return rows
 

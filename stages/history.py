@@ -86,9 +86,9 @@ def read_history(path: Path) -> History:
     folder, name, lines, findings = path.parent, path.name, [], []
     for blob, revision in _versions(folder, name).items():
         data = _git(folder, "cat-file", "blob", blob)
-        rows, wrong = files.parse_jsonl(f"{_place(revision)}:{name}", data, Seen)
-        lines += [(revision, row) for row in rows]
-        findings += wrong
+        rows, wrong = files.parse_jsonl(data, Seen)
+        lines += [(revision, row) for row in rows.values()]
+        findings += [f"{_place(revision)}:{name}:{number}: {text}" for number, text in wrong]
     shallow = _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
     return History(lines, findings, int(_git(folder, "rev-list", "--count", "HEAD")) if shallow else None)
 

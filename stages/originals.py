@@ -5,33 +5,33 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stages.errors import BadInputError
-from stages.files import is_stray, read_bytes, read_json, refuse_made
+from stages.files import is_stray, read_bytes, read_json, refuse, refuse_made
 from stages.hashing import hash_of
 from stages.records import File, Index
 from stages.wellformed import ORIGINAL_SUFFIXES, index_findings, path_finding
 
 
 def list_originals(corpus: str | Path) -> list[str]:
-    """Paths of all originals relative to `corpus`, sorted. What is stray is left out.
+    """Paths of all originals relative to `corpus`, sorted. What cannot be one is an error, all listed."""
+    paths, findings = find_originals(corpus)
+    refuse(f"{place}: {text}" for place, text in findings)
+    return paths
 
-    Links, to folders too, names that no path may have (`path_finding`), files that are neither .png nor .md, and what
-    is neither file nor folder are errors, all listed.
+
+def find_originals(corpus: str | Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """Paths of all originals relative to `corpus`, sorted, and (place, what is wrong) of whatever else is there.
+
+    What is stray is left out. Wrong are links, to folders too, names that no path may have (`path_finding`), files that
+    are neither .png nor .md, what is neither file nor folder, and a corpus that is not there or empty.
     """
     root = Path(corpus)
     if not root.is_dir():
-        raise BadInputError(f"{root}: no such folder; it holds the originals of the dataset in params.yaml")
-    visible = [item for item in root.rglob("*") if not is_stray(item.relative_to(root))]
-    findings = [
-        f"{os.fsencode(item).decode('utf-8', 'replace')}: {text}"
-        for item in sorted(visible)
-        for text in _unusable(item, root)
-    ]
-    if findings:
-        raise BadInputError("\n".join(findings))
-    paths = sorted(item.relative_to(root).as_posix() for item in visible if item.is_file())
-    if not paths:
-        raise BadInputError(f"{root}: no .png or .md file")
-    return paths
+        return [], [(str(root), "no such folder; it holds the originals of the dataset")]
+    visible = sorted(item for item in root.rglob("*") if not is_stray(item.relative_to(root)))
+    unusable = {item: list(_unusable(item, root)) for item in visible}
+    paths = sorted(item.relative_to(root).as_posix() for item in visible if item.is_file() and not unusable[item])
+    findings = [(os.fsencode(item).decode("utf-8", "replace"), text) for item in visible for text in unusable[item]]
+    return paths, findings if findings or paths else [(str(root), "no .png or .md file")]
 
 
 def _unusable(item: Path, root: Path) -> Iterator[str]:

@@ -4,33 +4,36 @@ from argparse import Namespace
 from typing import Any
 
 from stages import arrays, files
-from stages.corpus.index import index_originals
+from stages.corpus.index import index_originals, refusals
 from stages.corpus.terms import split_vocabulary
-from stages.originals import list_originals, snapshot_hash
+from stages.originals import read_originals, snapshot_hash
 from stages.params import IndexParams, of_params
 from stages.records import Index
 from stages.retrieval.lexical import build_lexical, count_terms, to_arrays
 from stages.settings import read_vocabulary
 from stages.stage.run import run_stage
 
-PATHS = ("corpus", "index", "lexical")
+PATHS = ("corpus", "index", "lexical", "rejected")
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
-    """Read every original; write lexical.npz and index.json, which names it by hash."""
+    """Read every original; write lexical.npz, index.json, which names it by hash, and rejected.json."""
     settings = of_params(IndexParams, "index", params)
     sections = read_vocabulary()
-    read = [files.hashed(paths.corpus, path) for path in list_originals(paths.corpus)]
-    originals = tuple(original for original, _ in read)
-    entries = index_originals(read, sections, settings)
+    read, findings = read_originals(paths.corpus)
+    entries, rejected = index_originals(read, sections, settings)
+    files.refuse([*findings, *refusals(read, rejected, settings)])
     lexical = build_lexical(count_terms(entries, split_vocabulary(sections)[0]))
+    left_out = {one.path for one in rejected}
     index = Index(
-        snapshot=snapshot_hash(originals),
+        snapshot=snapshot_hash(original for original, _ in read),
         lexical=arrays.write_arrays(paths.lexical, to_arrays(lexical)),
-        originals=originals,
+        originals=tuple(original for original, _ in read if original.path not in left_out),
+        rejected=tuple(one.file for one in rejected),
         entries=tuple(entries),
     )
     files.write_rows(paths.index, index)
+    files.write_json(paths.rejected, rejected)
 
 
 if __name__ == "__main__":

@@ -128,12 +128,16 @@ def _read_originals(corpus: Path, words: Words, findings: list[Finding]) -> tupl
     for path in paths:
         try:
             original, data = files.hashed(corpus, path)
-            entries += index_originals([(original, data)], words, params)
         except BadInputError as error:
             findings += _told(error, corpus / path, path)
             unusable.add(path)
             continue
-        if path.lower().endswith(DOCUMENT_SUFFIX):
+        indexed = index_originals([(original, data)], words, params)
+        findings += [Finding(str(corpus / path), None, None, one.reason) for one in indexed.rejected]
+        entries += indexed.entries
+        if indexed.rejected:
+            unusable.add(path)
+        elif path.lower().endswith(DOCUMENT_SUFFIX):
             texts[path] = decode_text(data)
         else:
             images.add(path)

@@ -46,11 +46,15 @@ def _choice(*values: str, default: Any = MISSING) -> Any:
 
 @dataclass(frozen=True)
 class IndexParams:
-    """`max_pixels` per PNG; `chunk_tokens` and `chunk_overlap` in approximate tokens (stages.corpus.tokens)."""
+    """`max_pixels` per PNG; `chunk_tokens` and `chunk_overlap` in approximate tokens (stages.corpus.tokens).
+
+    `on_bad_file`: an original that cannot be used is an error, or is left out and listed in rejected.json.
+    """
 
     max_pixels: int = _number(int, 1)
     chunk_tokens: int = _number(int, 1)
     chunk_overlap: int = _number(int, 0)
+    on_bad_file: Literal["error", "skip"] = _choice("error", "skip", default="error")
 
     def __post_init__(self) -> None:
         """Refuse an overlap that is no smaller than a chunk."""

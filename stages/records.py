@@ -47,6 +47,21 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Rejected:
+    """An original that cannot be used, and why."""
+
+    path: str
+    sha256: str
+    size: int
+    reason: str
+
+    @property
+    def file(self) -> File:
+        """What it is, without the reason."""
+        return File(self.path, self.sha256, self.size)
+
+
+@dataclass(frozen=True, slots=True)
 class Mention:
     """A place where a document shows an image: `words` are alt text and title, `headings` the heading path there."""
 
@@ -56,6 +71,15 @@ class Mention:
     end: int
     words: str
     headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Inscription:
+    """What an image's own file says that it shows: the type of the chunk, its keyword, and the words on one line."""
+
+    chunk: str
+    keyword: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +93,7 @@ class Entry:
     chunk     field only: id of the chunk whose span holds the value.
     front_matter  field only: it stands in the front matter and is about the document as a whole.
     mentions  image only: where documents show it.
+    inscriptions  image only: titles and descriptions in the file itself.
     """
 
     id: str
@@ -86,6 +111,7 @@ class Entry:
     chunk: str | None = None
     front_matter: bool = False
     mentions: tuple[Mention, ...] = ()
+    inscriptions: tuple[Inscription, ...] = ()
 
 
 class Question(NamedTuple):
@@ -183,11 +209,16 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`index.json`: what was indexed. `snapshot` hashes (path, sha256) of all originals, `lexical` is lexical.npz's."""
+    """`index.json`: what was indexed. `lexical` is the sha256 of lexical.npz.
+
+    snapshot  hash of (path, sha256) of all originals, those that were rejected included.
+    rejected  originals that were left out; rejected.json says why.
+    """
 
     snapshot: str
     lexical: str
     originals: tuple[File, ...]
+    rejected: tuple[File, ...]
     entries: tuple[Entry, ...]
 
 

@@ -25,16 +25,21 @@ IMAGE_SUFFIX, DOCUMENT_SUFFIX = ".png", ".md"
 ORIGINAL_SUFFIXES = (IMAGE_SUFFIX, DOCUMENT_SUFFIX)
 _PART = r"(?!\.)[^/\\\x00-\x1f\x7f\ud800-\udfff]+"
 _PATH = re.compile(rf"{_PART}(?:/{_PART})*")
-PATH_RULE = (
+NAME_RULE = (
     "expected a path below corpus/ like images/0007.png: relative, with forward slashes, without `..`, dot files, "
-    "backslashes and control characters, ending in .png or .md"
+    "backslashes and control characters"
 )
+
+
+def name_finding(path: str) -> str | None:
+    """Why a text is no path of a file below corpus/, whatever its suffix, or None."""
+    return None if _PATH.fullmatch(path) else f"{NAME_RULE}; got {path!r}"
 
 
 def path_finding(path: str) -> str | None:
     """Why a text is no path of an original, or None. The one owner of that rule, for whatever names an original."""
     fits = _PATH.fullmatch(path) and path.lower().endswith(ORIGINAL_SUFFIXES)
-    return None if fits else f"{PATH_RULE}; got {path!r}"
+    return None if fits else f"{NAME_RULE}, ending in .png or .md; got {path!r}"
 
 
 def repeated(names: Iterable[str]) -> list[str]:
@@ -70,7 +75,9 @@ def label_findings(label: Label) -> list[str]:
 def index_findings(index: Index) -> Iterator[str]:
     """What is wrong with an index by itself: it names no original, entry or place that it does not have."""
     yield from (f"originals: {found}" for one in index.originals if (found := path_finding(one.path)))
-    yield from (f"originals: {name}: stands there twice" for name in repeated(one.path for one in index.originals))
+    yield from (f"rejected: {found}" for one in index.rejected if (found := name_finding(one.path)))
+    named = (one.path for one in (*index.originals, *index.rejected))
+    yield from (f"originals, rejected: {name}: stands there twice" for name in repeated(named))
     yield from (f"entries: {name}: stands there twice" for name in repeated(one.id for one in index.entries))
     originals, entries = {one.path: one for one in index.originals}, {one.id: one for one in index.entries}
     for entry in index.entries:
@@ -94,8 +101,8 @@ def _entry_findings(entry: Entry, originals: Mapping[str, File], entries: Mappin
         yield f"chunk: a field, and nothing else, stands in a chunk of its document; got {entry.chunk}"
     if any(not _is_of(one, originals, DOCUMENT_SUFFIX) or not _lies_in_its(one, originals) for one in entry.mentions):
         yield "mentions: expected places in documents among the originals"
-    if entry.mentions and not image:
-        yield "mentions: only an image has them"
+    if (entry.mentions or entry.inscriptions) and not image:
+        yield "mentions, inscriptions: only an image has them"
 
 
 def _is_of(place: Entry | Mention, originals: Mapping[str, File], suffix: str) -> bool:

@@ -1,6 +1,7 @@
 """Stage: everything that was measured -> the page that people look at."""
 
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from stages import artifacts, files, results, settings
@@ -9,12 +10,13 @@ from stages.calibration.ledger import Seen
 from stages.measures.ledger import looks
 from stages.originals import read_index
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
+from stages.records import Index, Rejected
 from stages.report.inputs import Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
 from stages.report.page import render
 from stages.stage.run import run_stage
 
 PATHS = (
-    *("dataset", "index", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
+    *("dataset", "index", "rejected", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
     *("holdout", "ledger", "template", "report"),
 )
 
@@ -25,6 +27,14 @@ def read_queries(folder: str, system: str) -> tuple[Query, ...]:
     found = files.read_json(path, Queries)
     files.refuse_made(path, query_findings(found, system))
     return found.queries
+
+
+def read_rejected(path: str | Path, index: Index) -> tuple[Rejected, ...]:
+    """Read which originals were left out of an index, and why."""
+    rejected = files.read_json(path, tuple[Rejected, ...])
+    same = tuple(one.file for one in rejected) == index.rejected
+    files.refuse_made(path, [] if same else ["not the originals that index.json calls rejected"])
+    return rejected
 
 
 def read_sheet(paths: Namespace, system: str, dev: dict[str, Any], holdout: dict[str, Any]) -> Sheet:
@@ -57,6 +67,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         independent_draws=card.independent_draws,
         group_by=card.group_by,
         originals=len(index.originals),
+        rejected=read_rejected(paths.rejected, index),
         entries=len(index.entries),
         snapshot=index.snapshot,
         seen_by=looks(seen, metrics.get("system"), len(sheets[0].judged), len(sheets[0].queries)),

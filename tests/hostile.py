@@ -23,7 +23,7 @@ from stages import arrays, artifacts, files, results, settings
 from stages.assemble import naming, read_checkpoint, read_neighbours
 from stages.calibration.cells import Columns
 from stages.calibration.ledger import Seen
-from stages.corpus.index import index_originals
+from stages.corpus.index import index_originals, refusals
 from stages.corpus.terms import split_vocabulary
 from stages.encoder import features, text
 from stages.encoder.checkpoint import Checkpoint, embed_texts, to_arrays
@@ -40,7 +40,7 @@ from stages.retrieval import lexical
 from stages.retrieval.neighbours import quantise
 from stages.scores import read_scores, read_threshold
 from stages.squad import read_squad
-from stages.write_report import read_queries
+from stages.write_report import read_queries, read_rejected
 from tests.project import ROOT, SMALL
 
 SYSTEMS = ("lexical", "neural", "hybrid")
@@ -51,6 +51,7 @@ DIMENSION = 4
 CHECKPOINT, VECTORS = "vectors/checkpoint.npz", "vectors/vectors.npz"
 HNSW, EMBEDDING = "vectors/hnsw.bin", "vectors/vectors.json"
 INDEX, METRICS = "artifacts/index/index.json", "artifacts/metrics.json"
+REJECTED = "artifacts/index/rejected.json"
 CATALOGUE = f"{SMALL}/corpus/docs/catalogue.md"
 
 Read = Callable[[Path], object]
@@ -147,7 +148,10 @@ def _figures(path: Path) -> object:
 def _original(path: Path) -> object:
     data = files.read_bytes(path)
     sections = settings.read_vocabulary()
-    return index_originals([(File(path.name, sha256(data), len(data)), data)], sections, CHUNKING)
+    read = [(File(path.name, sha256(data), len(data)), data)]
+    indexed = index_originals(read, sections, CHUNKING)
+    files.refuse(refusals(read, indexed.rejected, CHUNKING))
+    return indexed
 
 
 def _scores(path: Path) -> object:
@@ -172,6 +176,7 @@ def readers() -> Iterator[Reader]:
     for path in (f"{SMALL}/evaluation-only/holdout-ledger.jsonl", "artifacts/seen.jsonl"):
         yield _of(lambda one: files.read_jsonl(one, Seen), path)
     yield _of(read_index, INDEX)
+    yield Reader(REJECTED, lambda root: read_rejected(root / REJECTED, read_index(root / INDEX)))
     yield Reader("artifacts/index/lexical.npz", _lexical)
     yield _of(_checkpoint, CHECKPOINT)
     yield Reader(HNSW, _hnsw)

@@ -95,7 +95,7 @@ FILES = {
 
 def make_answerer(data: dict[str, bytes]) -> Answerer:
     read = [(File(path, sha256(one), len(one)), one) for path, one in sorted(data.items())]
-    entries = index_originals(read, SECTIONS, load_section(IndexParams, "index", PARAMS["index"]))
+    entries, _ = index_originals(read, SECTIONS, load_section(IndexParams, "index", PARAMS["index"]))
     ids = tuple(entry.id for entry in entries)
     rows = {name: row for row, name in enumerate(ids)}
     lexical = build_lexical(count_terms(entries, WORDS))

@@ -19,7 +19,8 @@ from stages.corpus.colour import NAMES, name_codes
 from stages.corpus.components import components, filled, label
 from stages.corpus.describe import COUNTS, MANY, POSITIONS, Shape, describe, words
 from stages.corpus.outline import hull
-from stages.corpus.png import SIGNATURE, Pixels, decode
+from stages.corpus.png import Pixels, decode
+from stages.corpus.pngchunks import SIGNATURE
 from stages.errors import BadInputError
 
 ROOT = Path(__file__).parents[1]
@@ -302,7 +303,7 @@ def test_every_kind_of_samples_decodes(
 def test_what_cannot_be_used_is_refused_with_the_reason() -> None:
     good = png(b"\x33\x80", 2, 8, 0)
     for data, reason in (
-        (b"", "signature"),
+        (b"", "not a PNG file: it is empty"),
         (b"\xff\xd8\xff\xe0 another kind of file", "signature"),
         (SIGNATURE, "truncated"),
         (good.replace(b"\x00\x00\x00\x02", b"\x00\x00\x00\x03"), "wrong checksum of chunk b'IHDR'"),

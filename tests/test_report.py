@@ -28,7 +28,18 @@ from stages.measures.ledger import Look, looks
 from stages.measures.stability import stability
 from stages.originals import snapshot_hash
 from stages.params import SYSTEMS, DatasetCard
-from stages.records import REASONS, UNANSWERABLE_KINDS, Candidate, Context, File, Index, Label, Question, Span
+from stages.records import (
+    REASONS,
+    UNANSWERABLE_KINDS,
+    Candidate,
+    Context,
+    File,
+    Index,
+    Label,
+    Question,
+    Rejected,
+    Span,
+)
 from stages.report.beyond import Shift, shift_words
 from stages.report.frame import LEFT, RIGHT, signal_scale
 from stages.report.inputs import Boundary, Queries, Query, Report, Sheet, on_holdout, parse_sweep
@@ -143,7 +154,7 @@ def make_looks(*systems: str) -> tuple[Look, ...]:
 
 def make_report(*sheets: Sheet, **changes: Any) -> Report:
     report = Report(
-        "small", False, "document", 24, 243, "abcdef012345" + "9" * 52, make_looks("a" * 64), True, None,
+        "small", False, "document", 24, (), 243, "abcdef012345" + "9" * 52, make_looks("a" * 64), True, None,
         sheets or (make_sheet(),),
     )  # fmt: skip
     return replace(report, **changes)
@@ -307,8 +318,9 @@ def test_every_text_is_escaped() -> None:
     binding = replace(sheet.threshold.binding, model=EVIL)
     sheet = replace(sheet, queries=queries, threshold=replace(sheet.threshold, binding=binding))
     sheet = replace(sheet, judged=tuple(replace(one, id=EVIL) for one in sheet.judged))
-    page = render(TEMPLATE, make_report(sheet, dataset=EVIL, group_by=EVIL, snapshot=EVIL))
-    assert "<script" not in page
+    rejected = (Rejected(EVIL, "0", 7, EVIL),)
+    page = render(TEMPLATE, make_report(sheet, dataset=EVIL, group_by=EVIL, snapshot=EVIL, rejected=rejected))
+    assert "<script" not in page and "1 further file could not be used and was left out" in page
     assert text_of(page).count(EVIL) >= 20
     for drawing in drawings(page):
         assert EVIL in drawing.attrib["aria-label"]
@@ -514,6 +526,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     )
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
+    paths["rejected"] = folder / "rejected.json"
     paths |= {"chain": folder / "chain", "environment": folder / "environment"}
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = (
@@ -522,7 +535,8 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     )
     files.write_bytes(paths["params"], params.encode())
     files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
-    files.write_rows(paths["index"], Index(SNAPSHOT, "l", ORIGINALS, ()))
+    files.write_rows(paths["index"], Index(SNAPSHOT, "l", ORIGINALS, (), ()))
+    files.write_json(paths["rejected"], ())
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})
     rows = sweep([one.signal for one in sheet.judged], [one.answerable for one in sheet.judged], WEIGHT)

@@ -37,6 +37,7 @@ class Built(NamedTuple):
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = tmp_path_factory.mktemp("smoke")
     corpus, index, lexical = folder / "corpus", folder / "index.json", folder / "lexical.npz"
+    rejected = folder / "rejected.json"
     shutil.copytree(CASES / "markdown/eips", corpus / "docs")
     shutil.copytree(CASES / "emoji/images", corpus / "images")
     arguments = {
@@ -45,6 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         "index": index,
         "chain": folder,
         "environment": folder,
+        "rejected": rejected,
     }
     flags = [str(part) for name, path in {**arguments, "lexical": lexical}.items() for part in (f"--{name}", path)]
     subprocess.run([sys.executable, "-m", "stages.build_index", *flags], cwd=ROOT, check=True)

@@ -15,12 +15,13 @@ PICTURE_ATTRIBUTES = frozenset({"attribute/colour", "attribute/shape"})
 
 
 class Statement(NamedTuple):
-    """One thing said. `kind`: an image's description, its mention in a document, a field, a unit of a chunk.
+    """One thing said. `kind`: an image's description, its mention in a document, its inscription, a field, a unit of a
+    chunk.
 
     `terms` are those of the statement and of the heading path above it.
     """
 
-    kind: Literal["description", "mention", "field", "unit"]
+    kind: Literal["description", "mention", "inscription", "field", "unit"]
     terms: Set[str]
 
 
@@ -31,7 +32,7 @@ class Source:
     name       a field's own name: its terms with their idf.
     label      terms of the row, column or list item that a field stands under.
     instructs  the chunk that it is or stands in, a heading above, or what is written where a document shows the image
-               tries to steer its reader.
+               or in the image's own file tries to steer its reader.
     """
 
     entry: Entry
@@ -54,8 +55,8 @@ def read_source(entry: Entry, library: Library, cues: Vocabulary) -> Source:
 
 
 def _texts(entry: Entry) -> list[str]:
-    """What documents say in a chunk and above it, or where they show an image; its description is our own."""
-    own = [*entry.headings, entry.text] if entry.kind != "image" else []
+    """What is written in a chunk and above it; of an image, in its file and where it is shown, not our description."""
+    own = [*entry.headings, entry.text] if entry.kind != "image" else [one.words for one in entry.inscriptions]
     return [*own, *(text for mention in entry.mentions for text in (*mention.headings, mention.words))]
 
 
@@ -64,7 +65,9 @@ def _statements(entry: Entry, library: Library) -> list[Statement]:
     if entry.kind == "image":
         shown = [library.distinct("\n".join((*one.headings, one.words))) for one in entry.mentions]
         description = library.distinct(entry.text) | PICTURE_ATTRIBUTES
-        return [Statement("description", description), *(Statement("mention", one) for one in shown)]
+        said = [library.distinct(one.words) for one in entry.inscriptions]
+        mentioned = [Statement("mention", one) for one in shown]
+        return [Statement("description", description), *mentioned, *(Statement("inscription", one) for one in said)]
     if entry.kind == "field":
         return [Statement("field", library.held(entry.id))]
     return [Statement("unit", path | library.distinct(unit)) for unit in units(entry.text)]

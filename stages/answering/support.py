@@ -3,7 +3,7 @@
 A statement answers a question when it holds every name of it (numbers, capitals, `model~300`), every attribute, colour,
 shape and size that it asks for (sections of the vocabulary) and enough of the rest:
 description  all of it, since what the pixels do not show cannot be told;
-mention      `field_coverage` of it;
+mention, inscription  `field_coverage` of it;
 field        `field_coverage` of it, and the question asks for `field_name` of the field's name, the subject apart; and,
              if a label above the field names the subject, for the whole label: a part's price is not the product's;
 unit         `passage_coverage` of it.
@@ -67,11 +67,12 @@ def _asks_for(asked: Asked, field: Source, params: SupportParams) -> bool:
 
 
 def best_mention(asked: Asked, source: Source) -> tuple[Mention, ...]:
-    """The mention that answers better than the description of an image does, if one does."""
+    """The mention that answers better than an image's description does, and as well as its file, if one does."""
     shares = [statement_share(asked, one) for one in source.says]
     if source.entry.kind != "image" or max(shares) <= shares[0]:
         return ()
-    return (source.entry.mentions[shares.index(max(shares)) - 1],)
+    best = shares.index(max(shares)) - 1
+    return source.entry.mentions[best : best + 1]
 
 
 def coverage(asked: Asked, source: Source) -> float:
@@ -101,8 +102,8 @@ def part_coverage(asked: Asked, source: Source, part: Iterable[str]) -> float:
 
 
 def _needed(statement: Statement, params: SupportParams) -> float:
-    field = params.field_coverage
-    return {"description": 1.0, "mention": field, "field": field, "unit": params.passage_coverage}[statement.kind]
+    needed = {"description": 1.0, "unit": params.passage_coverage}
+    return needed.get(statement.kind, params.field_coverage)
 
 
 def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams) -> bool:

@@ -1,53 +1,98 @@
 """All originals -> all entries: documents cut into chunks and fields, images described from their pixels."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from stages.corpus import chunk
 from stages.corpus.describe import describe, words
 from stages.corpus.images import mentions
+from stages.corpus.inscriptions import inscriptions
 from stages.corpus.markdown import Document, parse
-from stages.corpus.png import decode
+from stages.corpus.png import decode_chunks
+from stages.corpus.pngchunks import read_chunks
 from stages.corpus.terms import Sections
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.params import IndexParams
-from stages.records import Entry, File, Mention
+from stages.records import Entry, File, Inscription, Mention, Rejected
+from stages.wellformed import DOCUMENT_SUFFIX, IMAGE_SUFFIX, ORIGINAL_SUFFIXES
 
 LANGUAGES = ("en", "zh")
 IMAGE_REPRESENTATION = "description/1"
+NO_KIND = "neither .png nor .md; move it out"
 T = TypeVar("T")
+Read = Sequence[tuple[File, bytes]]
 
 
-def index_originals(read: Sequence[tuple[File, bytes]], sections: Sections, params: IndexParams) -> list[Entry]:
-    """Entries of (original, bytes) pairs, documents and images each in the order of the pairs.
+class Picture(NamedTuple):
+    """What an image shows, from its pixels, and what its file says."""
 
-    Raises BadInputError listing every file that cannot be used, with its reason.
+    description: str
+    inscriptions: tuple[Inscription, ...]
+
+
+class Indexed(NamedTuple):
+    """Entries of the originals that can be used; the others with the reason, by path."""
+
+    entries: list[Entry]
+    rejected: tuple[Rejected, ...]
+
+
+def index_originals(read: Read, sections: Sections, params: IndexParams) -> Indexed:
+    """Index (original, bytes) pairs: images, then documents, each in the order of the pairs.
+
+    Originals with the same bytes are read once, and each has its own entries.
     """
-    images = [(one, data) for one, data in read if one.path.lower().endswith(".png")]
-    documents = [(one, data) for one, data in read if not one.path.lower().endswith(".png")]
-    parsed, unreadable = _each(documents, _document)
-    descriptions, broken = _each(
-        images, lambda data: words(describe(decode(data, params.max_pixels)), sections, LANGUAGES)
-    )
-    if unreadable or broken:
-        raise BadInputError("\n".join([*unreadable, *broken]))
+    pictures, broken = _each(_of(read, IMAGE_SUFFIX), lambda data: _picture(data, sections, params.max_pixels))
+    parsed, unreadable = _each(_of(read, DOCUMENT_SUFFIX), _document)
+    others = [_rejected(one, NO_KIND) for one, _ in read if not one.path.lower().endswith(ORIGINAL_SUFFIXES)]
     shown = _mentions(parsed)
-    found = [_image(one, text, shown.get(one.path, ())) for one, text in descriptions]
+    found = [_image(one, picture, shown.get(one.path, ())) for one, picture in pictures]
     for one, document in parsed:
         found += chunk.entries(one.path, one.sha256, document, params.chunk_tokens, params.chunk_overlap)
-    return found
+    return Indexed(found, tuple(sorted([*broken, *unreadable, *others], key=lambda one: one.path)))
 
 
-def _each(read: Iterable[tuple[File, bytes]], make: Callable[[bytes], T]) -> tuple[list[tuple[File, T]], list[str]]:
-    """Apply `make` to each file's bytes; returns what it made, and a finding for each file that it refused."""
-    made, findings = [], []
+def refusals(read: Read, rejected: Sequence[Rejected], params: IndexParams) -> list[str]:
+    """Findings for originals that may not be left out: each one with `on_bad_file: error`, all when none remains."""
+    if params.on_bad_file == "error" or len(rejected) == len(read):
+        return [f"{one.path}: {one.reason}" for one in rejected]
+    return []
+
+
+def _of(read: Read, suffix: str) -> Read:
+    return [(one, data) for one, data in read if one.path.lower().endswith(suffix)]
+
+
+def _each(read: Read, make: Callable[[bytes], T]) -> tuple[list[tuple[File, T]], list[Rejected]]:
+    """Apply `make` to each file's bytes, once where they are the same; returns what it made, and what it refused."""
+    made, rejected = [], []
+    results: dict[str, T | BadInputError] = {}
     for one, data in read:
-        try:
-            made.append((one, make(data)))
-        except BadInputError as error:
-            findings.append(f"{one.path}: {error}")
-    return made, findings
+        if one.sha256 not in results:
+            results[one.sha256] = _result(make, data)
+        result = results[one.sha256]
+        if isinstance(result, BadInputError):
+            rejected.append(_rejected(one, str(result)))
+        else:
+            made.append((one, result))
+    return made, rejected
+
+
+def _result(make: Callable[[bytes], T], data: bytes) -> T | BadInputError:
+    try:
+        return make(data)
+    except BadInputError as error:
+        return error
+
+
+def _rejected(one: File, reason: str) -> Rejected:
+    return Rejected(one.path, one.sha256, one.size, reason)
+
+
+def _picture(data: bytes, sections: Sections, max_pixels: int) -> Picture:
+    chunks = read_chunks(data)
+    return Picture(words(describe(decode_chunks(chunks, max_pixels)), sections, LANGUAGES), inscriptions(chunks))
 
 
 def _document(data: bytes) -> Document:
@@ -62,7 +107,14 @@ def _mentions(parsed: Iterable[tuple[File, Document]]) -> dict[str, tuple[Mentio
     return found
 
 
-def _image(original: File, description: str, shown: Sequence[Mention]) -> Entry:
+def _image(original: File, picture: Picture, shown: Sequence[Mention]) -> Entry:
     return Entry(
-        original.path, "image", original.path, original.sha256, IMAGE_REPRESENTATION, description, mentions=tuple(shown)
+        original.path,
+        "image",
+        original.path,
+        original.sha256,
+        IMAGE_REPRESENTATION,
+        picture.description,
+        mentions=tuple(shown),
+        inscriptions=picture.inscriptions,
     )

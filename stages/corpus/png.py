@@ -1,17 +1,20 @@
-"""Raw PNG bytes -> pixels, with a reason for every file that is refused."""
+"""PNG chunks -> pixels, with a reason for every file that is refused.
+
+Of an animated PNG these are the pixels of its default image, in nearly all files the first frame: what is shown where
+nothing moves.
+"""
 
 import io
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
+from stages.corpus.pngchunks import SIGNATURE, Chunk, number, read_chunks
 from stages.errors import BadInputError
 
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
 GREY, COLOUR, PALETTE = 0, 2, 3
 DEPTHS = {GREY: (1, 2, 4, 8, 16), COLOUR: (8, 16), PALETTE: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 
@@ -33,21 +36,26 @@ class Header(NamedTuple):
 
 
 def decode(data: bytes, max_pixels: int) -> Pixels:
-    """Return the pixels of one PNG file.
+    """Return the pixels of one PNG file. Raises BadInputError as `read_chunks` and `decode_chunks`."""
+    return decode_chunks(read_chunks(data), max_pixels)
+
+
+def decode_chunks(chunks: Sequence[Chunk], max_pixels: int) -> Pixels:
+    """Return the pixels of the chunks of one PNG file.
 
     Samples of 16 bits keep their upper 8. Transparent pixels are composited on white; a pixel is opaque when its
-    alpha is at least one half.
+    alpha is at least one half. Nothing but pixels, palette and transparency is looked at.
 
-    Raises BadInputError when the signature or a checksum is wrong, the file is truncated, the header announces no
-    pixels, more than `max_pixels` of them or an unknown kind of samples, or the pixels cannot be decoded.
+    Raises BadInputError when IHDR, IDAT or a needed palette is missing, the header announces no pixels, more than
+    `max_pixels` of them or an unknown kind of samples, an animation has no frames, or the pixels cannot be decoded.
     """
-    header = read_header(data)
+    header = _read_header(chunks)
     if not 0 < header.width * header.height <= max_pixels:
         raise BadInputError(f"image of {header.width} x {header.height} pixels; allowed are 1 to {max_pixels} pixels")
     if header.depth not in DEPTHS.get(header.colour_type, ()):
         raise BadInputError(f"PNG of colour type {header.colour_type} with {header.depth} bits: there is no such kind")
     try:
-        rgba = _decode_rgba(data, header)
+        rgba = _decode_rgba(_pixels_alone(chunks), header)
     except UnidentifiedImageError as error:  # its own message shows a memory address
         raise BadInputError("PNG cannot be decoded: its header or a chunk before the pixels is not valid") from error
     except Exception as error:  # a corrupt stream makes Pillow raise nearly anything, SyntaxError included
@@ -55,40 +63,25 @@ def decode(data: bytes, max_pixels: int) -> Pixels:
     return _on_white(rgba)
 
 
-def read_header(data: bytes) -> Header:
-    """Check the signature and every chunk of a PNG file and return its header.
-
-    Raises BadInputError when the signature or a checksum is wrong, the file is truncated, or IHDR or a needed palette
-    is missing.
-    """
-    if not data.startswith(SIGNATURE):
-        raise BadInputError("not a PNG file: the signature is missing")
-    chunks = list(_chunks(memoryview(data)))
-    kind, body = chunks[0]
+def _read_header(chunks: Sequence[Chunk]) -> Header:
+    kind, body, _ = chunks[0]
     if kind != b"IHDR" or len(body) != 13:
         raise BadInputError("PNG without a header: the first chunk is not an IHDR of 13 bytes")
-    header = Header(_number(body[:4]), _number(body[4:8]), body[8], body[9])
-    if header.colour_type == PALETTE and b"PLTE" not in (kind for kind, _ in chunks):
+    header = Header(number(body[:4]), number(body[4:8]), body[8], body[9])
+    kinds = {chunk.kind for chunk in chunks}
+    if header.colour_type == PALETTE and b"PLTE" not in kinds:
         raise BadInputError("PNG with indexed colours has no palette: its PLTE chunk is missing")
+    if b"IDAT" not in kinds:
+        raise BadInputError("PNG without pixels: its IDAT chunk is missing")
+    if any(chunk.kind == b"acTL" and number(chunk.body[:4]) == 0 for chunk in chunks):
+        raise BadInputError("animated PNG with 0 frames")
     return header
 
 
-def _chunks(data: memoryview) -> Iterator[tuple[bytes, memoryview]]:
-    """Yield the type and body of each chunk up to IEND; the checksum of each is verified."""
-    start, kind = len(SIGNATURE), b""
-    while kind != b"IEND":
-        kind, body_start = bytes(data[start + 4 : start + 8]), start + 8
-        body_end = body_start + _number(data[start : start + 4])
-        if body_start > len(data) or body_end + 4 > len(data):
-            raise BadInputError(f"PNG is truncated: a chunk at byte {start} reaches beyond the end of the file")
-        if zlib.crc32(data[start + 4 : body_end]) != _number(data[body_end : body_end + 4]):
-            raise BadInputError(f"PNG is damaged: wrong checksum of chunk {kind!r} at byte {start}")
-        yield kind, data[body_start:body_end]
-        start = body_end + 4
-
-
-def _number(data: memoryview) -> int:
-    return int.from_bytes(data, "big")
+def _pixels_alone(chunks: Iterable[Chunk]) -> bytes:
+    """The file without what does not make its pixels: texts, profiles, frames of an animation."""
+    needed = (chunk.whole for chunk in chunks if chunk.kind[:1].isupper() or chunk.kind == b"tRNS")
+    return b"".join([SIGNATURE, *needed])
 
 
 def _decode_rgba(data: bytes, header: Header) -> NDArray[np.uint8]:

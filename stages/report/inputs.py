@@ -13,7 +13,7 @@ from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
 from stages.measures.ledger import Look
-from stages.records import REASONS, Candidate, Context, Label, Question, Status, TopKind
+from stages.records import REASONS, Candidate, Context, Label, Question, Rejected, Status, TopKind
 from stages.wellformed import label_findings, repeated
 
 REMEDY = "run `dvc repro sweep_thresholds`"
@@ -78,6 +78,7 @@ class Sheet:
 class Report:
     """The whole page.
 
+    originals    how many were indexed; `rejected` are those that were left out.
     seen_by      the distinct systems that have met this holdout.
     rerank       the reranker is switched on.
     encoder      the encoder's part of metrics.json, None where no system has one.
@@ -88,6 +89,7 @@ class Report:
     independent_draws: bool
     group_by: str | None
     originals: int
+    rejected: tuple[Rejected, ...]
     entries: int
     snapshot: str
     seen_by: tuple[Look, ...]

@@ -128,13 +128,14 @@ def _are_rows(indptr: NDArray[np.int64], indices: NDArray[np.int64], counts: NDA
 
 
 def entry_words(entry: Entry, entries: Mapping[str, Entry]) -> str:
-    """All words of an entry: heading path, text, value, and for an image what documents say where they show it.
+    """All words of an entry: heading path, text, value; of an image what its file says, and documents that show it.
 
     A field of the front matter is about the document that the whole front matter identifies: it has those words too.
     """
     shown = [" ".join((*mention.headings, mention.words)) for mention in entry.mentions]
     whole = entries[entry.chunk].text if entry.front_matter and entry.chunk else ""
-    return "\n".join([*entry.headings, entry.text, entry.value or "", whole, *shown])
+    said = [one.words for one in entry.inscriptions]
+    return "\n".join([*entry.headings, entry.text, entry.value or "", whole, *shown, *said])
 
 
 def with_pairs(found: Iterable[Term]) -> Iterator[str]:

@@ -28,8 +28,9 @@ def share(part: Container[str], weights: Mapping[str, float]) -> float:
 
 
 def entry_names(entry: Entry) -> tuple[str, ...]:
-    """What a field or an image may be called by: its name; its description or the words where a document shows it."""
-    return (entry.text, *(mention.words for mention in entry.mentions))
+    """What a field or an image may be called by: its name; its description, words where it is shown or in its file."""
+    shown, said = (mention.words for mention in entry.mentions), (one.words for one in entry.inscriptions)
+    return (entry.text, *shown, *said)
 
 
 def rerank(

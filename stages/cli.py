@@ -1,7 +1,7 @@
 """`frostline`: ask the frozen system, verify all that is here, print results, compare weights, check the ledger.
 
-Run it in the project's folder; `calibrate`, for the scores of any other system, and `check`, for any dataset, run
-anywhere.
+Run it in the project's folder; `calibrate`, for the scores of any other system, `check` and `import`, for any dataset,
+run anywhere.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from stages import calibrate, check, files, history, results
+from stages import calibrate, check, exporting, files, history, importing, results, trial
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
@@ -149,6 +149,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     calibrate.add_arguments(one, _weight)
     check.add_arguments(commands.add_parser("check", help="find what is wrong with a dataset and its labels"))
+    one = commands.add_parser("import", help="make a dataset of what others published: squad2, beir, nomiracl")
+    importing.add_arguments(one)
+    one = commands.add_parser("run", help="run the pipeline on another dataset, in a folder of its own")
+    trial.add_arguments(one)
+    one = commands.add_parser("export", help="write the holdout's rank lists and what is relevant as TREC files")
+    exporting.add_arguments(one)
     one = commands.add_parser("ledger", help="print who has seen the holdout, and check that no committed line is gone")
     one.set_defaults(command=_ledger)
     return parser

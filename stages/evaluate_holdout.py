@@ -106,8 +106,9 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     `system` in metrics.json is the hash that the ledger knows these figures by.
     """
     questions, labels = files.read_questions(paths.questions), files.read_labels(paths.labels)
-    before = files.hash_file(paths.checkpoint)
-    checked = every(load_systems(params), lambda system: checked_answers(params, paths, system))
+    systems = load_systems(params)
+    before = files.hash_file(paths.checkpoint) if "neural" in systems else None
+    checked = every(systems, lambda system: checked_answers(params, paths, system))
     card = load_section(DatasetCard, paths.dataset, settings.read_yaml(paths.dataset))
     weight = of_params(CalibrateParams, "calibrate", params).weight
     found = {system: evaluate(paths, *pair, labels, weight) for system, pair in checked.items()}

@@ -65,6 +65,17 @@ def chunks(
     ]
 
 
+def sentences(text: str) -> list[Piece]:
+    """The places where `chunks` cuts a text first: its sentences and lines, without the space around them."""
+    ends = [match.end() for match in _SENTENCE.finditer(text)]
+    found = []
+    for start, end in pairwise([0, *ends, len(text)]):
+        part = text[start:end]
+        if part.strip():
+            found.append((start + len(part) - len(part.lstrip()), start + len(part.rstrip())))
+    return found
+
+
 def _chunk_entry(name: str, path: str, sha256: str, text: str, chunk: Chunk) -> Entry:
     headings, start, end = chunk
     return Entry(name, "chunk", path, sha256, CHUNK_REPRESENTATION, text[start:end], headings, start, end)

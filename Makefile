@@ -1,5 +1,6 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
+KILLS ?= 20
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: repro test reproduce lowest bench lock
@@ -23,7 +24,7 @@ reproduce: .venv/installed
 	$(BIN)/frostline verify
 	$(BIN)/frostline ledger
 	$(BIN)/python -m tests.settings
-	$(BIN)/python -m tests.kill
+	$(BIN)/python -m tests.kill --points $(KILLS)
 
 # every range in pyproject.toml at its lower end: the same bytes
 lowest:

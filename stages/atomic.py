@@ -1,6 +1,7 @@
 """A file is written whole or not at all, also when the disk is full or the process is killed."""
 
 import errno
+import fcntl
 import os
 import re
 from collections.abc import Iterator
@@ -57,6 +58,19 @@ def replaced(path: str | Path) -> Iterator[Path]:
                 _sync(target.parent, os.O_DIRECTORY)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(folder: str | Path) -> Iterator[None]:
+    """A folder, made where it is missing, that nobody else has who asks for it in this way."""
+    with told(folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _remove_left(target: Path) -> None:

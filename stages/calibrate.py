@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from stages import files
+from stages.atomic import locked
 from stages.calibration.binding import check_scores
 from stages.calibration.bykind import ANY
 from stages.calibration.cells import Columns
@@ -192,7 +193,7 @@ def _refuse_overwriting(folder: Path) -> None:
 
 
 def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
-    """Write all files or none; returns how much of the sweep is there."""
+    """Write all files or none, of two runs at once the first one's; returns how much of the sweep is there."""
     signals, answerable = scores.signals, scores.answerable
     kept = boundaries(signals, answerable, frozen.threshold)
     rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
@@ -202,16 +203,18 @@ def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
         draw(frozen.system, {"dev": risk_coverage(signals, answerable)}, {"dev": dev(frozen)}),
     ]
     page = calibrated_page(frozen.system, told, rows, frozen.threshold, signals, answerable, drawn)
-    try:
-        files.write_csv(folder / SWEEP, Row._fields, map(cells, rows))
-        files.write_csv(folder / FRONTIER, COLUMNS, map(frontier_cells, optima))
-        files.write_bytes(folder / PAGE, page.encode())
-        files.write_json(folder / THRESHOLD, frozen)
-    except BaseException:
-        for name in (SWEEP, FRONTIER, PAGE, THRESHOLD):
-            with suppress(OSError):
-                (folder / name).unlink()
-        raise
+    with locked(folder):
+        _refuse_overwriting(folder)
+        try:
+            files.write_csv(folder / SWEEP, Row._fields, map(cells, rows))
+            files.write_csv(folder / FRONTIER, COLUMNS, map(frontier_cells, optima))
+            files.write_bytes(folder / PAGE, page.encode())
+            files.write_json(folder / THRESHOLD, frozen)
+        except BaseException:
+            for name in (SWEEP, FRONTIER, PAGE, THRESHOLD):
+                with suppress(OSError):
+                    (folder / name).unlink()
+            raise
     if len(kept.thresholds) == kept.distinct:
         return f"all {kept.distinct} distinct scores"
     kinds = "some evenly, each that is best at some weight, and the frozen one"

@@ -21,12 +21,22 @@ from stages.stage.run import run_stage
 PATHS = ("corpus", "index", "checkpoint", "vectors", "hnsw", "embedding")
 
 
-def embed(entry: Entry, by_id: dict[str, Entry], corpus: str, most: int, checkpoint: Checkpoint) -> NDArray[np.float64]:
-    """The vector of one entry, (dimension,)."""
-    if entry.kind == "image":
-        pixels = decode(read_original(corpus, entry.path), most)
-        return embed_images(checkpoint, features.extract(pixels)[None]).ravel()
-    return embed_texts(checkpoint, text.extract([entry_words(entry, by_id)])).ravel()
+def embed(entries: tuple[Entry, ...], corpus: str, most: int, checkpoint: Checkpoint) -> NDArray[np.float64]:
+    """The vectors of all entries, (entries, dimension); images with the same bytes are decoded once."""
+    by_id = {entry.id: entry for entry in entries}
+    images: dict[str, NDArray[np.float64]] = {}
+    for entry in entries:
+        if entry.kind == "image" and entry.sha256 not in images:
+            pixels = decode(read_original(corpus, entry.path), most)
+            images[entry.sha256] = embed_images(checkpoint, features.extract(pixels)[None]).ravel()
+    return np.stack(
+        [
+            images[entry.sha256]
+            if entry.kind == "image"
+            else embed_texts(checkpoint, text.extract([entry_words(entry, by_id)])).ravel()
+            for entry in entries
+        ]
+    )
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
@@ -34,8 +44,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     most = of_params(IndexParams, "index", params).max_pixels
     settings = of_params(NeighboursParams, "neighbours", params)
     checkpoint = read_checkpoint(paths.checkpoint)
-    by_id = {entry.id: entry for entry in read_index(paths.index).entries}
-    rows = quantise(np.stack([embed(entry, by_id, paths.corpus, most, checkpoint) for entry in by_id.values()]))
+    rows = quantise(embed(read_index(paths.index).entries, paths.corpus, most, checkpoint))
     embedding = Vectors(
         model="caption-encoder",
         checkpoint=files.hash_file(paths.checkpoint),

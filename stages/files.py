@@ -10,7 +10,6 @@ hnswlib loads the index that `stages.arrays` checked, and git reads the ledger's
 """
 
 import csv
-import fcntl
 import io
 import json
 import os
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from stages.atomic import replaced, told
+from stages.atomic import locked, replaced
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.hashing import canonical_json, sha256
@@ -96,7 +95,7 @@ def read_json(path: str | Path, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(read_bytes(path), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInputError(f"{path}: {error}") from error
+        raise BadInputError(f"{path}: {error}; {REMEDY}") from error
 
 
 def read_sealed(path: str | Path, kind: type[T]) -> T:
@@ -263,15 +262,9 @@ def write_jsonl(path: str | Path, rows: Iterable[object]) -> None:
 
 def update_jsonl(path: str | Path, kind: type[Row], change: Callable[[list[Row]], list[Row]]) -> list[Row]:
     """Write what `change` makes of the rows that are there, and return it; no other update comes in between."""
-    folder = Path(path).parent
-    with told(folder):
-        handle = os.open(folder, os.O_DIRECTORY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with locked(Path(path).parent):
         rows = change(read_jsonl(path, kind, missing_ok=True))
         write_jsonl(path, rows)
-    finally:
-        os.close(handle)
     return rows
 
 

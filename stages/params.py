@@ -26,6 +26,8 @@ SECTIONS = (
     "calibrate",
 )
 LARGEST = 10**9
+UNQUOTABLE = frozenset('"$`\\\n')
+"""What a shell reads between double quotes, where dvc.yaml has the dataset's folder."""
 Objective: TypeAlias = Literal["weighted_error", "max_false_accept", "max_selective_risk"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Section = TypeVar("Section", bound="DataclassInstance")
@@ -240,8 +242,14 @@ class Source(NamedTuple):
 def load_source(raw: Mapping[str, Any]) -> Source:
     """Where the data lie. Raises BadInputError listing what is missing or no name."""
     findings = []
-    if not isinstance(raw.get("dataset"), str):
-        findings.append(f"params.yaml: dataset: expected a folder, got {raw.get('dataset')!r}")
+    dataset = raw.get("dataset")
+    if not isinstance(dataset, str) or not dataset:
+        findings.append(f"params.yaml: dataset: expected a folder, got {dataset!r}")
+    elif UNQUOTABLE & set(dataset) or dataset.startswith("-"):
+        findings.append(
+            f"params.yaml: dataset: a shell would read {dataset!r} otherwise; rename the folder, without a dash in "
+            'front, ", $, ` and \\'
+        )
     if not isinstance(raw.get("holdout"), str) or not re.fullmatch(r"[\w-]+", raw["holdout"]):
         findings.append(f"params.yaml: holdout: expected a name like holdout, got {raw.get('holdout')!r}")
     if findings:

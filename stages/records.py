@@ -94,6 +94,7 @@ class Entry:
     front_matter  field only: it stands in the front matter and is about the document as a whole.
     mentions  image only: where documents show it.
     inscriptions  image only: titles and descriptions in the file itself.
+    twins     image only: other images with the same pixels, sorted; each is as right as this one.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Entry:
     front_matter: bool = False
     mentions: tuple[Mention, ...] = ()
     inscriptions: tuple[Inscription, ...] = ()
+    twins: tuple[str, ...] = ()
 
 
 class Question(NamedTuple):

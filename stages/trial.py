@@ -21,7 +21,7 @@ from stages.errors import BadInputError
 from stages.files import STRAY, write_bytes
 from stages.importing import refuse_taken
 from stages.measures.table import result_table
-from stages.params import SYSTEMS, load_systems
+from stages.params import SYSTEMS, UNQUOTABLE, load_systems
 from stages.project import Project, read_project
 from stages.settings import read_yaml
 from stages.stage.declared import artifact_paths
@@ -29,8 +29,6 @@ from stages.stage.declared import artifact_paths
 ENCODING = ("train_encoder", "embed_corpus")
 """Stages that only systems with an encoder need."""
 CONFIG = "[core]\n    analytics = false\n    no_scm = true\n"
-UNQUOTABLE = frozenset('"$`\\\n')
-"""What a shell reads between double quotes, where dvc.yaml has the dataset's folder."""
 
 
 def run_dataset(arguments: Namespace) -> None:

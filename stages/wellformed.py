@@ -101,8 +101,10 @@ def _entry_findings(entry: Entry, originals: Mapping[str, File], entries: Mappin
         yield f"chunk: a field, and nothing else, stands in a chunk of its document; got {entry.chunk}"
     if any(not _is_of(one, originals, DOCUMENT_SUFFIX) or not _lies_in_its(one, originals) for one in entry.mentions):
         yield "mentions: expected places in documents among the originals"
-    if (entry.mentions or entry.inscriptions) and not image:
-        yield "mentions, inscriptions: only an image has them"
+    if (entry.mentions or entry.inscriptions or entry.twins) and not image:
+        yield "mentions, inscriptions, twins: only an image has them"
+    if not all(name in entries and entries[name].kind == "image" for name in entry.twins):
+        yield "twins: expected other images"
 
 
 def _is_of(place: Entry | Mention, originals: Mapping[str, File], suffix: str) -> bool:

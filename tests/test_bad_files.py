@@ -30,6 +30,7 @@ GOOD = {"images/1.png": PICTURE, "docs/a.md": b"# A\n\n- Weight: 3 kg\n", "docs/
 BAD = {
     "docs/latin.md": (b"# Caf\xe9\n", "not UTF-8 at byte 5"),
     "docs/utf16.md": ("# A\n".encode("utf-16"), "not UTF-8 at byte 0"),
+    "docs/utf16-without-mark.md": ("# A\n".encode("utf-16-le"), "a NUL at character 1"),
     "images/cut.png": (PICTURE[:-9], "PNG is truncated"),
     "images/empty.png": (b"", "it is empty"),
     "images/photo.png": (b"\xff\xd8\xff\xe0 JFIF", "the signature is missing"),
@@ -91,7 +92,9 @@ def test_the_same_bytes_are_decoded_once(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     entries, rejected = index_originals(read, SECTIONS, SKIP)
     assert ([one.path[7:9] for one in entries], [one.path[7:9] for one in rejected]) == (["a1", "a2"], ["b1", "b2"])
-    assert len(decoded) == 2 and entries[0] == replace(entries[1], id=entries[0].id, path=entries[0].path)
+    assert len(decoded) == 2 and entries[0] == replace(
+        entries[1], id=entries[0].id, path=entries[0].path, twins=entries[0].twins
+    )
 
 
 @pytest.mark.skipif(not PNGSUITE.exists(), reason="../shared/cases, the public inputs, is not here")
@@ -189,7 +192,7 @@ def test_what_is_skipped_is_reported_bound_and_verified(skipping: Project) -> No
     assert [one.path for one in rejected] == [one.path for one in index.rejected] == sorted(BAD)
     assert index.snapshot == snapshot_hash((*index.originals, *index.rejected)) != snapshot_hash(index.originals)
     report = (skipping.root / "artifacts/report/index.html").read_text(encoding="utf-8")
-    assert "6 further files could not be used" in report
+    assert "7 further files could not be used" in report
     assert all(f"<code>{one.path}</code>" in report and escape(one.reason) in report for one in rejected)
     assert skipping.python(*VERIFY).stdout.startswith("verified: ")
     corpus = skipping.root / SMALL / "corpus"

@@ -8,7 +8,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from subprocess import CompletedProcess, run
+from subprocess import PIPE, CompletedProcess, Popen, TimeoutExpired, run
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
+from stages.atomic import locked
 from stages.calibrate import add_arguments, calibrate, dev, evaluate, freeze
 from stages.calibration.cells import Columns, convert, items_hash
 from stages.calibration.certificate import Certified, max_false_accept, max_selective_risk
@@ -155,7 +156,7 @@ def test_an_empty_option_is_no_default(option: str, frostline: Run, tmp_path: Pa
 @pytest.mark.parametrize("out", ["dev.tsv", "dev.tsv/below"])
 def test_a_folder_that_cannot_be_one_is_named(out: str, frostline: Run, tmp_path: Path) -> None:
     printed = frostline("dev.tsv", "--model", "m", "--out", out, status=1).stderr
-    assert printed.startswith(f"BadInputError: {out}/sweep.csv: cannot be written (")
+    assert printed.startswith(f"BadInputError: {out}: cannot be written (")
     assert (tmp_path / "dev.tsv").read_text(encoding="utf-8") == DEV
 
 
@@ -444,3 +445,16 @@ def test_what_a_killed_run_left_is_named(frostline: Run, tmp_path: Path) -> None
     )
     (tmp_path / "out/sweep.csv").unlink()
     frostline("dev.tsv", "--model", "m", "--out", "out")
+
+
+def test_of_two_runs_into_one_folder_the_first_one_stays(tmp_path: Path) -> None:
+    """The second waits until the first has written, then refuses, and takes nothing of the first one's away."""
+    (tmp_path / "dev.tsv").write_text(DEV, encoding="utf-8")
+    command = [sys.executable, "-m", "stages.cli", "calibrate", str(tmp_path / "dev.tsv"), "--model", "m"]
+    with locked(tmp_path / "out"):
+        second = Popen([*command, "--out", str(tmp_path / "out")], cwd=ROOT, stderr=PIPE, text=True)
+        with pytest.raises(TimeoutExpired):
+            second.wait(3)
+        (tmp_path / "out" / "threshold.json").write_text("{}", encoding="utf-8")
+    assert "already there; a frozen threshold stays" in second.communicate()[1] and second.returncode == 1
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["threshold.json"]

@@ -264,9 +264,13 @@ def test_a_second_repro_beside_a_first_is_refused(damaged: Project) -> None:
 def test_a_stage_that_is_interrupted(number: signal.Signals, damaged: Project) -> None:
     """Ctrl-C reaches DVC and the stage; the stage ends with 130, DVC with 255 and the command that ended so."""
     lengths, before = spans(damaged, "train_encoder"), state(damaged)
-    victim = Victim(damaged, "train_encoder")
-    wait(victim, 0.6, lengths)
-    assert victim.signal(number) == "during"
+    for share in (0.6, 0.5, 0.4, 0.4):  # on a busy machine a run may be over sooner than the one that was measured
+        victim = Victim(damaged, "train_encoder")
+        wait(victim, share, lengths)
+        if victim.signal(number) == "during":
+            break
+    else:
+        pytest.fail("never met the stage while it ran")
     printed = victim.output.read_text(encoding="utf-8")
     assert "Traceback" not in printed
     if number == signal.SIGINT:
@@ -358,3 +362,11 @@ def test_output_that_goes_nowhere_is_an_error(words: str, finished: Project) -> 
     done = finished.run("sh", "-c", f"python -m stages.cli {words} > /dev/full", status=1)
     assert done.stderr.startswith("BadInputError: standard output: No space left on device; ")
     assert "Traceback" not in done.stderr
+
+
+@pipeline
+def test_a_full_standard_error_changes_no_exit_status(damaged: Project) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    damaged.edit("params.yaml", "fp_weight: 2\n", "fp_weight: 3\n")
+    damaged.run("sh", "-c", "python -m stages.cli verify 2> /dev/full", status=3)

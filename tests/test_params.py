@@ -6,7 +6,15 @@ import pytest
 
 from stages import settings
 from stages.errors import BadInputError
-from stages.params import OBJECTIVES, CalibrateParams, IndexParams, RetrievalParams, load_section, load_systems
+from stages.params import (
+    OBJECTIVES,
+    CalibrateParams,
+    IndexParams,
+    RetrievalParams,
+    load_section,
+    load_source,
+    load_systems,
+)
 from tests.project import ROOT
 
 
@@ -71,3 +79,11 @@ def test_sections_agree_with_themselves_and_name_systems_that_exist(tmp_path: Pa
     (tmp_path / "params.yaml").write_text("context:\n  budget: 1\n  budget: 2\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=r"params\.yaml:3: 'budget' stands there twice"):
         settings.read_params(tmp_path / "params.yaml")
+
+
+@pytest.mark.parametrize("name", ["", 'x"y', "x$(touch z)", "x`touch z`", "x\\y", "x\ny", "-x"])
+def test_the_name_of_a_dataset_is_nothing_for_a_shell(name: str) -> None:
+    """dvc.yaml has it between double quotes."""
+    with pytest.raises(BadInputError, match=r"params\.yaml: dataset: "):
+        load_source({"dataset": name, "holdout": "holdout"})
+    assert load_source({"dataset": "my dätä/a'b", "holdout": "holdout"}).dataset == "my dätä/a'b"

@@ -15,8 +15,10 @@ from stages.corpus.png import decode
 from stages.corpus.pngchunks import MOST_UNPACKED, SIGNATURE, read_chunks
 from stages.errors import BadInputError
 from stages.hashing import sha256
+from stages.measures.evaluate import judge_all
+from stages.measures.perquestion import query_rows
 from stages.params import IndexParams
-from stages.records import File, Question, Record
+from stages.records import Decision, File, Label, Question, Record
 from tests.project import ROOT
 from tests.slow_png import rgba
 from tests.test_answering import FILES, SECTIONS, drawing, make_answerer
@@ -131,6 +133,8 @@ def test_a_bomb_is_refused_without_going_off(others: list[tuple[bytes, bytes]]) 
 def test_too_many_pixels_are_refused_before_they_are_decoded() -> None:
     with pytest.raises(BadInputError, match="60000 x 60000 pixels; allowed are"):
         decode(png(size=(60_000, 60_000)), LIMIT)
+    with pytest.raises(BadInputError, match="several headers"):
+        decode(png((b"IHDR", struct.pack(">IIBBBBB", 12_000, 12_000, 8, 0, 0, 0, 0))), LIMIT)
 
 
 def test_of_an_animation_the_first_frame_is_seen() -> None:
@@ -183,3 +187,29 @@ def test_the_description_from_pixels_is_the_same_with_a_title() -> None:
     first, second = index_originals(read, SECTIONS, PARAMS).entries
     assert first.text == second.text and replace(second, inscriptions=()).inscriptions == first.inscriptions
     assert [(one.chunk, one.keyword, one.words) for one in second.inscriptions] == [("tEXt", "Title", "Mill")]
+
+
+def test_images_with_the_same_pixels_are_equally_right() -> None:
+    """Three files: the same bytes, and a title more. The first is answered; whichever is expected, it is right."""
+    mill = drawing("green", (20, 20, 60, 60))
+    files = {"images/7.png": mill, "images/8.png": mill, "images/9.png": titled("Mill")}
+    answerer = make_answerer(FILES | files)
+    assert {name: answerer.library.entries[name].twins for name in ("images/1.png", *files)} == {
+        "images/1.png": (),
+        **{name: tuple(one for one in files if one != name) for name in files},
+    }
+    record = answerer.answer(Question("q", "the green circle"), "lexical")
+    assert (record.image, record.refusal) == ("images/7.png", None)
+    decision = Decision(0.1, True, "answered", None)
+    for expected, right in {**dict.fromkeys(files, True), "images/1.png": False}.items():
+        label = Label("q", "image", None, False, expected, None, (), None, None)
+        judged = judge_all([record], [label], answerer.library.entries, {"q": True})
+        (row,) = query_rows([record], [decision], {"q": label}, judged, answerer.library.entries)
+        assert (judged[0].correct_if_accepted, row["correct"]) == (right, right)
+        assert row["relevant"] == (sorted(files) if right else ["images/1.png"])
+
+
+def test_other_pixels_of_the_same_description_are_a_conflict() -> None:
+    moved = {"images/7.png": drawing("green", (20, 20, 60, 60)), "images/8.png": drawing("green", (21, 20, 61, 60))}
+    record = make_answerer(FILES | moved).answer(Question("q", "the green circle"), "lexical")
+    assert record.refusal == "conflict"

@@ -354,11 +354,17 @@ def test_wrong_decisions_by_what_went_wrong() -> None:
 def test_what_was_expected_in_words() -> None:
     spans = Span("docs/a.md", 1, 5), Span("docs/b.md", 2, 6), Span("docs/c.md", 0, 9)
     passage = make_label("p", category="passage", expected_value=None, evidence=(spans[:2], spans[2:]))
-    assert expected(passage) == "docs/a.md 1–5 or docs/b.md 2–6; and docs/c.md 0–9"
-    assert expected(make_label("f")) == "5 kg"
-    assert expected(make_label("i", expected_value=None, expected_image="images/1.png")) == "images/1.png"
+    assert expected(make_query(label=passage)) == "docs/a.md 1–5 or docs/b.md 2–6; and docs/c.md 0–9"
+    assert expected(make_query(label=make_label("f"))) == "5 kg"
+    image = make_label("i", category="image", expected_value=None, expected_image="images/2.png")
+    assert expected(make_query(label=image, relevant=())) == "images/2.png"
+    twins = make_query("i", label=image, relevant=("images/1.png", "images/2.png"))
+    assert expected(twins) == "images/2.png or images/1.png"
+    page = render(TEMPLATE, make_report(make_sheet(queries=(make_query(), twins))))
+    assert "1 question has several right images, which have the same pixels: i" in text_of(page)
+    assert "several right images" not in render(TEMPLATE, make_report())
     missing = make_label("r", category="refusal", unanswerable_kind="missing", unanswerable_reason="No such pump.")
-    assert expected(missing) == "a refusal (missing): No such pump."
+    assert expected(make_query(label=missing)) == "a refusal (missing): No such pump."
 
 
 def test_the_first_relevant_rank() -> None:

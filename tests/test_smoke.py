@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from argparse import Namespace
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,6 +85,37 @@ def test_the_status_of_a_proposal_is_found_by_its_title(built: Built) -> None:
     asked = front_matter(built)
     right = [found(built, path, f"What is the status of {one['title']}?", one["status"]) for path, one in asked.items()]
     assert len(right) > 80 and sum(right) >= 0.9 * len(right)
+
+
+def answered(built: Built, path: str, field: str, title: str, value: str) -> bool:
+    """The field is answered with its whole value, as it stands in the front matter of the proposal itself."""
+    record = built.answerer.answer(Question(field, f"What is the {field} of {title}?"), "lexical")
+    text = (built.corpus / path).read_text(encoding="utf-8")
+    lines = {(one.path, text.rfind("\n", 0, one.start) + 1) for one in record.citations if one.start is not None}
+    return record.support and record.answer == value and lines == {(path, text.index(f"\n{field}: ") + 1)}
+
+
+def test_every_field_of_every_proposal_can_be_asked_for(built: Built) -> None:
+    """As above; the word of a field may stand in the title, too, and two proposals may have nearly the same one."""
+    asked = [(path, one, field) for path, one in front_matter(built).items() for field in one if field != "title"]
+    right = Counter(field for path, one, field in asked if answered(built, path, field, one["title"], one[field]))
+    total = Counter(field for _, _, field in asked)
+    assert total.total() > 650 and right.total() >= 0.92 * total.total(), (right, total)
+    assert all(right[field] >= 0.87 * total[field] for field in total), (right, total)
+
+
+def test_a_field_that_a_proposal_lacks_is_not_taken_from_another(built: Built) -> None:
+    """Whatever is answered stands in the proposal itself; a passage of it may be taken for the answer."""
+    asked = front_matter(built)
+    fields = {field for one in asked.values() for field in one}
+    lacking = [(path, one["title"], field) for path, one in asked.items() for field in sorted(fields - one.keys())]
+    records = [
+        (path, field, built.answerer.answer(Question(field, f"What is the {field} of {title}?"), "lexical"))
+        for path, title, field in lacking
+    ]
+    taken = [(path, field, one.citations[0]) for path, field, one in records if one.support]
+    assert len(lacking) > 150 and len(taken) <= 0.35 * len(lacking), len(taken)
+    assert sum(one.path != path for path, _, one in taken) <= 2
 
 
 def test_the_status_of_a_proposal_is_found_by_its_number(built: Built) -> None:

@@ -107,13 +107,12 @@ def _needed(statement: Statement, params: SupportParams) -> float:
 
 
 def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams) -> bool:
-    """True when several answers are equally good: pictures, or different values of fields for the same attribute."""
+    """True when several answers are equally good: different pictures, or values of fields for the same attribute."""
     best = sources[0]
     if best.entry.kind == "image":
         pictures = [one for one in sources if one.entry.kind == "image" and covers(asked, one, params)]
-        return best in pictures and any(
-            coverage(asked, one) >= coverage(asked, best) for one in pictures if one is not best
-        )
+        others = [one for one in pictures if one is not best and one.entry.path not in best.entry.twins]
+        return best in pictures and any(coverage(asked, one) >= coverage(asked, best) for one in others)
     fields = [one for one in sources if one.entry.kind == "field" and covers(asked, one, params)]
     if not fields:
         return False

@@ -87,14 +87,20 @@ def _paragraph(document: Document, index: int, listed: bool) -> Iterator[tuple[s
 
 
 def _flows(whole: Line) -> Iterator[list[Line]]:
-    """Cut a paragraph's lines at hard breaks and after a line that ends with a colon."""
+    """Cut a paragraph's lines at hard breaks and after a line that ends with a colon.
+
+    A line that begins with one (`: 3 kg`, a definition) is one with the line before it.
+    """
     flow: list[Line] = []
     start = 0
     for text in whole.content.split("\n"):
         end = start + len(text)
         broken = text.endswith(("\\", "  "))
         line = whole._replace(start=start, end=end - text.endswith("\\"))
-        flow += [] if is_blank(line) else [line]
+        if flow and text.lstrip().startswith((": ", "：")):
+            flow[-1] = flow[-1]._replace(end=line.end)
+        elif not is_blank(line):
+            flow.append(line)
         if broken or text.rstrip().endswith((":", "：")):
             yield flow
             flow = []

@@ -13,6 +13,7 @@ from stages.corpus.pngchunks import read_chunks
 from stages.corpus.terms import Sections
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
+from stages.hashing import sha256
 from stages.params import IndexParams
 from stages.records import Entry, File, Inscription, Mention, Rejected
 from stages.wellformed import DOCUMENT_SUFFIX, IMAGE_SUFFIX, ORIGINAL_SUFFIXES
@@ -25,9 +26,10 @@ Read = Sequence[tuple[File, bytes]]
 
 
 class Picture(NamedTuple):
-    """What an image shows, from its pixels, and what its file says."""
+    """What an image shows, from its pixels, a hash of these, and what its file says."""
 
     description: str
+    pixels: str
     inscriptions: tuple[Inscription, ...]
 
 
@@ -47,7 +49,10 @@ def index_originals(read: Read, sections: Sections, params: IndexParams) -> Inde
     parsed, unreadable = _each(_of(read, DOCUMENT_SUFFIX), _document)
     others = [_rejected(one, NO_KIND) for one, _ in read if not one.path.lower().endswith(ORIGINAL_SUFFIXES)]
     shown = _mentions(parsed)
-    found = [_image(one, picture, shown.get(one.path, ())) for one, picture in pictures]
+    alike: dict[str, list[str]] = {}
+    for one, picture in pictures:
+        alike.setdefault(picture.pixels, []).append(one.path)
+    found = [_image(one, picture, shown.get(one.path, ()), alike[picture.pixels]) for one, picture in pictures]
     for one, document in parsed:
         found += chunk.entries(one.path, one.sha256, document, params.chunk_tokens, params.chunk_overlap)
     return Indexed(found, tuple(sorted([*broken, *unreadable, *others], key=lambda one: one.path)))
@@ -92,11 +97,16 @@ def _rejected(one: File, reason: str) -> Rejected:
 
 def _picture(data: bytes, sections: Sections, max_pixels: int) -> Picture:
     chunks = read_chunks(data)
-    return Picture(words(describe(decode_chunks(chunks, max_pixels)), sections, LANGUAGES), inscriptions(chunks))
+    pixels = decode_chunks(chunks, max_pixels)
+    whole = repr(pixels.rgb.shape).encode() + pixels.rgb.tobytes() + pixels.opaque.tobytes()
+    return Picture(words(describe(pixels), sections, LANGUAGES), sha256(whole), inscriptions(chunks))
 
 
 def _document(data: bytes) -> Document:
-    return parse(decode_text(data))
+    text = decode_text(data)
+    if "\0" in text:
+        raise BadInputError(f"a NUL at character {text.index(chr(0))}, as in UTF-16; save the file as UTF-8")
+    return parse(text)
 
 
 def _mentions(parsed: Iterable[tuple[File, Document]]) -> dict[str, tuple[Mention, ...]]:
@@ -107,7 +117,7 @@ def _mentions(parsed: Iterable[tuple[File, Document]]) -> dict[str, tuple[Mentio
     return found
 
 
-def _image(original: File, picture: Picture, shown: Sequence[Mention]) -> Entry:
+def _image(original: File, picture: Picture, shown: Sequence[Mention], alike: Sequence[str]) -> Entry:
     return Entry(
         original.path,
         "image",
@@ -117,4 +127,5 @@ def _image(original: File, picture: Picture, shown: Sequence[Mention]) -> Entry:
         picture.description,
         mentions=tuple(shown),
         inscriptions=picture.inscriptions,
+        twins=tuple(path for path in alike if path != original.path),
     )

@@ -46,8 +46,9 @@ def decode_chunks(chunks: Sequence[Chunk], max_pixels: int) -> Pixels:
     Samples of 16 bits keep their upper 8. Transparent pixels are composited on white; a pixel is opaque when its
     alpha is at least one half. Nothing but pixels, palette and transparency is looked at.
 
-    Raises BadInputError when IHDR, IDAT or a needed palette is missing, the header announces no pixels, more than
-    `max_pixels` of them or an unknown kind of samples, an animation has no frames, or the pixels cannot be decoded.
+    Raises BadInputError when IHDR, IDAT or a needed palette is missing, there are several headers, the header announces
+    no pixels, more than `max_pixels` of them or an unknown kind of samples, an animation has no frames, or the pixels
+    cannot be decoded.
     """
     header = _read_header(chunks)
     if not 0 < header.width * header.height <= max_pixels:
@@ -68,7 +69,9 @@ def _read_header(chunks: Sequence[Chunk]) -> Header:
     if kind != b"IHDR" or len(body) != 13:
         raise BadInputError("PNG without a header: the first chunk is not an IHDR of 13 bytes")
     header = Header(number(body[:4]), number(body[4:8]), body[8], body[9])
-    kinds = {chunk.kind for chunk in chunks}
+    kinds = [chunk.kind for chunk in chunks]
+    if kinds.count(b"IHDR") > 1:  # the last one would tell Pillow the size, which nobody checked
+        raise BadInputError("PNG with several headers: an IHDR chunk stands behind the first")
     if header.colour_type == PALETTE and b"PLTE" not in kinds:
         raise BadInputError("PNG with indexed colours has no palette: its PLTE chunk is missing")
     if b"IDAT" not in kinds:

@@ -32,7 +32,8 @@ def extract(texts: Iterable[str]) -> Ints:
 
     A word that occurs c times adds 1 + floor(log2 c) times its n-grams, of which all together have length 256.
     """
-    return np.stack([_features(text) for text in texts])
+    rows = [_features(text) for text in texts]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), BUCKETS)
 
 
 def _features(text: str) -> Ints:

@@ -11,7 +11,7 @@ from stages.measures.answers import Outcome, answer_counts, citation_counts, cor
 from stages.measures.context import ContextCounts, context_counts, context_metrics
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
-from stages.measures.relevance import holds, relevant_ids
+from stages.measures.relevance import holds, is_expected_image, relevant_ids
 from stages.measures.selective import selective_metrics
 from stages.measures.units import units_of
 from stages.records import Category, Decision, Entry, Label, Record, Span, TopKind
@@ -71,7 +71,9 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
         signal=record.signal,
         support=record.support,
         refusal=record.refusal,
-        correct_if_accepted=correct_if_accepted(record, label, [entries[name] for name in record.context.selected]),
+        correct_if_accepted=correct_if_accepted(
+            record, _met(record, label, entries), [entries[name] for name in record.context.selected]
+        ),
         rank_before=first_relevant_rank((candidate.id for candidate in record.candidates), relevant),
         rank_after=first_relevant_rank((candidate.id for candidate in record.reranked), relevant),
         cited=bool(record.citations),
@@ -79,6 +81,12 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
         context=context_counts(record.context, label, entries),
         unit=label.id,
     )
+
+
+def _met(record: Record, label: Label, entries: Mapping[str, Entry]) -> Label:
+    """The label; of images with the same pixels, it expects the one that the record holds."""
+    image = entries.get(record.image or "")
+    return replace(label, expected_image=image.path) if image and is_expected_image(label, image) else label
 
 
 def judge_all(

@@ -38,7 +38,8 @@ def query_rows(
 
 
 def _near(label: Label, by_path: Mapping[str, Sequence[Entry]]) -> Iterator[Entry]:
-    """Entries of the originals that a label names: no other can be relevant."""
+    """Entries of the originals that a label names, and images with the same pixels: no other can be relevant."""
     named = {span.path for group in label.evidence for span in group} | {label.expected_image or ""}
-    for path in named & by_path.keys():
+    twins = {path for name in named for entry in by_path.get(name, ()) for path in entry.twins}
+    for path in (named | twins) & by_path.keys():
         yield from by_path[path]

@@ -18,8 +18,8 @@ def held(span: Span, places: Iterable[Entry | Citation]) -> bool:
 
 
 def is_expected_image(label: Label, entry: Entry) -> bool:
-    """True for the entry of the image that the label asks for."""
-    return entry.kind == "image" and entry.path == label.expected_image
+    """True for the entry of the image that the label asks for, or of one with the same pixels."""
+    return entry.kind == "image" and label.expected_image in (entry.path, *entry.twins)
 
 
 def is_relevant(label: Label, entry: Entry) -> bool:

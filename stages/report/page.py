@@ -18,7 +18,7 @@ from stages.report.reasons import COLUMNS, reason_table
 from stages.report.score_plot import Point, score_plot
 from stages.report.sweep_plot import sweep_plot
 from stages.report.text import difference, figure, ratio
-from stages.report.wrong import expected, held_answer, relevant_rank, wrong_decisions
+from stages.report.wrong import expected, held_answer, relevant_rank, several_images, wrong_decisions
 
 FILTERS = {
     "figure": figure,
@@ -30,6 +30,7 @@ FILTERS = {
     "meaning": meaning,
     "sources": sources,
     "expected": expected,
+    "several_images": several_images,
     "held_answer": held_answer,
     "relevant_rank": relevant_rank,
     "reason_table": reason_table,

@@ -26,11 +26,19 @@ def _failure(query: Query) -> str:
     return WRONG_ANSWER if query.label.answerable else FALSE_ACCEPT
 
 
-def expected(label: Label) -> str:
-    """Say what is right: the image, the value, the places of the evidence, or why there is no answer."""
+def expected(query: Query) -> str:
+    """Say what is right: the images, the value, the places of the evidence, or why there is no answer."""
+    label = query.label
     if not label.answerable:
         return f"a refusal ({label.unanswerable_kind}): {label.unanswerable_reason}"
-    return label.expected_image or label.expected_value or _evidence(label)
+    if label.expected_image:
+        return " or ".join(dict.fromkeys((label.expected_image, *query.relevant)))
+    return label.expected_value or _evidence(label)
+
+
+def several_images(queries: Iterable[Query]) -> list[str]:
+    """Give the ids of the image questions that more than one image answers, for they have the same pixels."""
+    return [one.id for one in queries if one.label.expected_image and len(one.relevant) > 1]
 
 
 def _evidence(label: Label) -> str:

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
@@ -104,7 +105,8 @@ def run(main: Callable[[], None]) -> None:
 
 
 def _end(error: FrostlineError) -> NoReturn:
-    print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    with suppress(OSError):  # a standard error that is full changes no exit status
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
     sys.exit(error.exit_status)
 
 

@@ -5,10 +5,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from stages import files, settings
 from stages.errors import BadInputError, FrostlineError
@@ -98,19 +97,21 @@ def run(main: Callable[[], None]) -> None:
         _end(error)
     except BrokenPipeError:
         # whoever read our output has read enough
-        _drop_output()
+        _drop(sys.stdout)
     except OSError as error:
-        _drop_output()
+        if sys.stdout:
+            _drop(sys.stdout)
         _end(BadInputError(f"{error.filename or 'standard output'}: {error.strerror}; mend that and run it again"))
 
 
 def _end(error: FrostlineError) -> NoReturn:
-    with suppress(OSError):  # a standard error that is full changes no exit status
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+    try:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    except OSError:
+        _drop(sys.stderr)  # a standard error that is full changes no exit status
     sys.exit(error.exit_status)
 
 
-def _drop_output() -> None:
+def _drop(stream: TextIO) -> None:
     """What is still buffered goes nowhere."""
-    if sys.stdout:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -270,7 +270,7 @@ def test_a_stage_that_is_interrupted(number: signal.Signals, damaged: Project) -
         if victim.signal(number) == "during":
             break
     else:
-        pytest.fail("never met the stage while it ran")
+        pytest.skip("too busy a machine: each time the stage had ended before it was interrupted")
     printed = victim.output.read_text(encoding="utf-8")
     assert "Traceback" not in printed
     if number == signal.SIGINT:

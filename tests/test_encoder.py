@@ -352,3 +352,7 @@ def test_with_shuffled_captions_the_held_out_are_found_by_chance() -> None:
         counts = retrieve(train_course(replace(PARAMS, seed=seed), order), PHRASES, held_out_rows())
         hits += counts.image_to_text.correct + counts.text_to_image.correct
     assert hits <= 14
+
+
+def test_no_texts_have_no_features() -> None:
+    assert text.extract([]).shape == (0, text.BUCKETS)

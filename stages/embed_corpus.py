@@ -14,7 +14,7 @@ from stages.encoder.checkpoint import Checkpoint, embed_images, embed_texts
 from stages.originals import read_index, read_original
 from stages.params import IndexParams, NeighboursParams, of_params
 from stages.records import Entry, Vectors
-from stages.retrieval.lexical import entry_words
+from stages.retrieval.lexical import entry_words, front_matters
 from stages.retrieval.neighbours import quantise
 from stages.stage.run import run_stage
 
@@ -23,7 +23,7 @@ PATHS = ("corpus", "index", "checkpoint", "vectors", "hnsw", "embedding")
 
 def embed(entries: tuple[Entry, ...], corpus: str, most: int, checkpoint: Checkpoint) -> NDArray[np.float64]:
     """The vectors of all entries, (entries, dimension); images with the same bytes are decoded once."""
-    by_id = {entry.id: entry for entry in entries}
+    fronts = front_matters(entries)
     images: dict[str, NDArray[np.float64]] = {}
     for entry in entries:
         if entry.kind == "image" and entry.sha256 not in images:
@@ -33,7 +33,7 @@ def embed(entries: tuple[Entry, ...], corpus: str, most: int, checkpoint: Checkp
         [
             images[entry.sha256]
             if entry.kind == "image"
-            else embed_texts(checkpoint, text.extract([entry_words(entry, by_id)])).ravel()
+            else embed_texts(checkpoint, text.extract([entry_words(entry, fronts)])).ravel()
             for entry in entries
         ]
     )

@@ -16,7 +16,7 @@ from stages.encoder.training import Epoch, train
 from stages.errors import BadInputError
 from stages.originals import read_index, read_original
 from stages.params import EncoderParams, IndexParams, of_params
-from stages.retrieval.lexical import entry_words
+from stages.retrieval.lexical import entry_words, front_matters
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "captions", "checkpoint", "curve")
@@ -34,7 +34,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         raise BadInputError("\n".join(f"{paths.captions}: image: no {path} in the corpus" for path in lacking))
     read = (read_original(paths.corpus, one.image) for one in captions)
     images = np.stack([features.views(decode(data, most)) for data in read])
-    texts = text.extract(entry_words(entry, by_id) for entry in by_id.values() if entry.kind != "image")
+    fronts = front_matters(by_id.values())
+    texts = text.extract(entry_words(entry, fronts) for entry in by_id.values() if entry.kind != "image")
     settings = of_params(EncoderParams, "encoder", params)
     checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts)
     arrays.write_arrays(paths.checkpoint, to_arrays(checkpoint))

@@ -45,11 +45,11 @@ class Answerer:
         Systems differ in where candidates come from, and in the signal; all that follows is the same.
         """
         library = self.library
-        asked = read_question(question.text, library.words, self.cues, library.lexical)
+        asked = read_question(question.text, library, self.cues)
         vector = self.neighbours.embed(question.text) if self.neighbours and system != "lexical" else None
         lists = self._rank_lists(asked, vector, system)
         pool = self._pool(lists)
-        ranked = reranked(library, pool, asked.weights, self.retrieval)
+        ranked = reranked(library, pool, asked.weights, asked.keys, self.retrieval)
         top = ranked[: self.retrieval.top_k]
         sources = [read_source(library.entries[one.id], library, self.cues) for one in top]
         entry, citations, refusal = self._propose(asked, sources)

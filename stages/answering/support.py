@@ -53,8 +53,11 @@ def _only_of_pictures(asked: Asked) -> bool:
 
 def covers(asked: Asked, source: Source, params: SupportParams) -> bool:
     """True when some statement of the source answers the whole question."""
+    entry = source.entry
+    if asked.keys and (entry.path in asked.keys or entry.front_matter or entry.kind == "chunk"):
+        return entry.front_matter and asked.keys.get(entry.path) == frozenset(source.name)
     attributes = {term for term in asked.weights if term.startswith(REQUIRED)}
-    if source.entry.kind == "field" and not _asks_for(asked, source, params):
+    if entry.kind == "field" and not _asks_for(asked, source, params):
         return False
     told = (one for one in source.says if attributes <= one.terms)
     return any(0 < statement_share(asked, one) >= _needed(one, params) for one in told)

@@ -20,7 +20,7 @@ def given_findings(
         lines = {label.id: line for line, label in part.labels.rows.items()}
         for _, question, label in part.labelled():
             if label.unanswerable_kind in CONTRADICTED:
-                asked = read_question(question.text, library.words, cues, library.lexical)
+                asked = read_question(question.text, library, cues)
                 if places := given(asked, library):
                     text = f"{label.unanswerable_kind}, but {_told(places, originals)}"
                     yield Finding(part.labels.path, lines[label.id], label.id, text, suspicious=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ class LexicalIndex:
     names    distinct terms, sorted; a term's number is its place.
     indptr, indices, counts  entry -> its term numbers, rising, and how often each occurs (compressed sparse rows).
     postings_indptr, posting_rows, posting_counts  term -> the entries that hold it, rising, and how often.
-    lengths  terms in each entry, repeats included.
+    lengths  terms in each entry's own words, repeats included: at most the sum of its counts.
     """
 
     names: tuple[str, ...]
@@ -94,12 +94,13 @@ class LexicalIndex:
 def to_arrays(index: LexicalIndex) -> dict[str, NDArray[np.generic]]:
     """What has to be kept of an index: everything else follows from it."""
     names = np.frombuffer("\n".join(index.names).encode("utf-8"), dtype=np.uint8)
-    return {"names": names, "indptr": index.indptr, "indices": index.indices, "counts": index.counts}
+    rows = {"indptr": index.indptr, "indices": index.indices, "counts": index.counts}
+    return {"names": names, **rows, "lengths": index.lengths}
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]], size: int) -> LexicalIndex:
     """The index over `size` entries of which `to_arrays` gave the arrays. Raises BadInputError for what is none."""
-    kinds = {"names": np.uint8, "indptr": np.int64, "indices": np.int64, "counts": np.int64}
+    kinds = {"names": np.uint8} | dict.fromkeys(("indptr", "indices", "counts", "lengths"), np.int64)
     found = {name: (one.dtype, one.ndim) for name, one in arrays.items()}
     if found != {name: (np.dtype(kind), 1) for name, kind in kinds.items()}:
         raise BadInputError(f"expected arrays of one dimension, {', '.join(kinds)}; run `dvc repro build_index`")
@@ -108,11 +109,17 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]], size: int) -> LexicalIndex:
     except UnicodeDecodeError as error:
         raise BadInputError(f"names: not UTF-8 at byte {error.start}; run `dvc repro build_index`") from error
     names = text.split("\n") if text else []
-    indptr, indices, counts = arrays["indptr"], arrays["indices"], arrays["counts"]
+    indptr, indices, counts, lengths = (arrays[name] for name in list(kinds)[1:])
     sound = len(indptr) == size + 1 and _are_rows(indptr, indices, counts, len(names))
+    sound = sound and len(lengths) == size and _are_lengths(lengths, _sums(indptr, counts))
     if not sound or any(first >= second for first, second in pairwise(names)):
         raise BadInputError(f"no sorted terms of {size} entries, with counts; run `dvc repro build_index`")
-    return transpose(names, indptr, indices, counts)
+    return transpose(names, indptr, indices, counts, lengths)
+
+
+def _are_lengths(lengths: NDArray[np.int64], most: NDArray[np.int64]) -> bool:
+    """True for no more than an entry's counts come to, and none only where it has none."""
+    return bool(((lengths <= most) & (lengths >= np.minimum(most, 1))).all())
 
 
 def _are_rows(indptr: NDArray[np.int64], indices: NDArray[np.int64], counts: NDArray[np.int64], terms: int) -> bool:
@@ -127,15 +134,27 @@ def _are_rows(indptr: NDArray[np.int64], indices: NDArray[np.int64], counts: NDA
     return bool(rising.all() and (counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_SUM)
 
 
-def entry_words(entry: Entry, entries: Mapping[str, Entry]) -> str:
+def front_matters(entries: Iterable[Entry]) -> dict[str, str]:
+    """Path -> the front matter that fields were found in, without what no field stands in."""
+    lines: dict[str, dict[tuple[int | None, int | None], str]] = {}
+    for entry in entries:
+        if entry.front_matter:
+            lines.setdefault(entry.path, {})[entry.start, entry.end] = f"{entry.text}: {entry.value}"
+    return {path: "\n".join(found.values()) for path, found in lines.items()}
+
+
+def entry_words(entry: Entry, fronts: Mapping[str, str]) -> str:
     """All words of an entry: heading path, text, value; of an image what its file says, and documents that show it.
 
     A field of the front matter is about the document that the whole front matter identifies: it has those words too.
     """
+    return f"{_own_words(entry)}\n{fronts[entry.path]}" if entry.front_matter else _own_words(entry)
+
+
+def _own_words(entry: Entry) -> str:
     shown = [" ".join((*mention.headings, mention.words)) for mention in entry.mentions]
-    whole = entries[entry.chunk].text if entry.front_matter and entry.chunk else ""
     said = [one.words for one in entry.inscriptions]
-    return "\n".join([*entry.headings, entry.text, entry.value or "", whole, *shown, *said])
+    return "\n".join([*entry.headings, entry.text, entry.value or "", *shown, *said])
 
 
 def with_pairs(found: Iterable[Term]) -> Iterator[str]:
@@ -146,20 +165,41 @@ def with_pairs(found: Iterable[Term]) -> Iterator[str]:
             yield term.pair
 
 
-def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary) -> list[Counter[str]]:
-    """The terms and pairs of every entry with their counts, in the order given."""
-    by_id = {entry.id: entry for entry in entries}
-    return [Counter(with_pairs(terms(entry_words(entry, by_id), vocabulary))) for entry in entries]
+class Counted(NamedTuple):
+    """The terms and pairs of an entry with their counts, and how many its own words are (`LexicalIndex.lengths`)."""
+
+    terms: Counter[str]
+    length: int
 
 
-def build_lexical(counted: Sequence[Mapping[str, int]]) -> LexicalIndex:
+def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary) -> list[Counted]:
+    """The terms of every entry, in the order given. What identifies a document makes none of its fields longer."""
+    fronts = front_matters(entries)
+
+    def counted(words: str) -> Counter[str]:
+        return Counter(with_pairs(terms(words, vocabulary)))
+
+    found = [counted(entry_words(entry, fronts)) for entry in entries]
+    own = [counted(_own_words(entry)) if entry.front_matter else None for entry in entries]
+    return [Counted(all_, (all_ if some is None else some).total()) for all_, some in zip(found, own, strict=True)]
+
+
+def build_lexical(counted: Sequence[Counted]) -> LexicalIndex:
     """Build both matrices from the counted terms of the entries."""
-    numbers = {term: place for place, term in enumerate(sorted(set().union(*counted)))}
-    sizes = np.fromiter(map(len, counted), np.int64, len(counted))
-    found = np.fromiter(map(numbers.__getitem__, chain.from_iterable(counted)), np.int64, int(sizes.sum()))
-    counts = np.fromiter(chain.from_iterable(row.values() for row in counted), np.int64, len(found))
-    order = np.lexsort((found, np.repeat(np.arange(len(counted)), sizes)))
-    return transpose(list(numbers), _starts(sizes), found[order], counts[order])
+    rows = [one.terms for one in counted]
+    numbers = {term: place for place, term in enumerate(sorted(set().union(*rows)))}
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    found = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int64, int(sizes.sum()))
+    counts = np.fromiter(chain.from_iterable(row.values() for row in rows), np.int64, len(found))
+    order = np.lexsort((found, np.repeat(np.arange(len(rows)), sizes)))
+    lengths = np.fromiter((one.length for one in counted), np.int64, len(counted))
+    return transpose(list(numbers), _starts(sizes), found[order], counts[order], lengths)
+
+
+def _sums(indptr: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum of the counts of each row."""
+    before = _starts(counts)
+    return before[indptr[1:]] - before[indptr[:-1]]
 
 
 def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -167,12 +207,15 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def transpose(
-    names: Sequence[str], indptr: NDArray[np.int64], indices: NDArray[np.int64], counts: NDArray[np.int64]
+    names: Sequence[str],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
 ) -> LexicalIndex:
     """Complete an index from its entry -> term rows."""
     by_term = np.argsort(indices, kind="stable")
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    before = _starts(counts)
     return LexicalIndex(
         names=tuple(names),
         indptr=indptr,
@@ -181,7 +224,7 @@ def transpose(
         postings_indptr=_starts(np.bincount(indices, minlength=len(names))),
         posting_rows=rows[by_term],
         posting_counts=counts[by_term],
-        lengths=before[indptr[1:]] - before[indptr[:-1]],
+        lengths=lengths,
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from stages.corpus.terms import Vocabulary, terms
 from stages.params import RetrievalParams
 from stages.records import Candidate, Entry
+from stages.retrieval.front import Fronts, Terms, read_fronts
 from stages.retrieval.lexical import LexicalIndex, bm25, rank, with_pairs
 from stages.retrieval.rerank import entry_names, rerank
 
@@ -43,6 +44,11 @@ class Library:
         return self._weighed[text]
 
     @cached_property
+    def fronts(self) -> Fronts:
+        """The front matter of every document that has one."""
+        return read_fronts(self.entries.values(), self.distinct)
+
+    @cached_property
     def _weighed(self) -> dict[str, dict[str, float]]:
         return {}
 
@@ -67,21 +73,42 @@ def lexical_candidates(library: Library, asked: Iterable[str], params: Retrieval
 
 
 def reranked(
-    library: Library, pool: tuple[Candidate, ...], asked: Mapping[str, float], params: RetrievalParams
+    library: Library,
+    pool: tuple[Candidate, ...],
+    asked: Mapping[str, float],
+    keys: Mapping[str, Terms],
+    params: RetrievalParams,
 ) -> tuple[Candidate, ...]:
-    """The pool after the reranker, or as it came when the reranker is switched off."""
+    """The pool after the reranker, or as it came when the reranker is switched off.
+
+    asked: idf of every distinct term of the question; keys: of front matter that it asks for, by path.
+    """
     if not params.rerank:
         return pool
+    entries = {one.id: library.entries[one.id] for one in pool}
     held = {one.id: library.held(one.id) for one in pool}
-    named = {one.id: _names(library, library.entries[one.id], asked) for one in pool}
-    headed = {one.id: library.weigh("\n".join(library.entries[one.id].headings)) for one in pool}
+    named = {name: _names(library, entry, asked, keys) for name, entry in entries.items()}
+    headed = {name: _subjects(library, entry) for name, entry in entries.items()}
     return rerank(pool, asked, held, named, headed)
 
 
-def _names(library: Library, entry: Entry, asked: Mapping[str, float]) -> list[Mapping[str, float]]:
-    """The weighed names of an entry: a chunk has none shorter than all that it holds, a field whose value the question
-    itself gives has none at all."""
+def _names(
+    library: Library, entry: Entry, asked: Mapping[str, float], keys: Mapping[str, Terms]
+) -> list[Mapping[str, float]]:
+    """The weighed names of an entry. A chunk has none shorter than all that it holds. A field has none at all whose
+    value the question itself gives, or beside which the question asks for another key of the front matter."""
     if entry.kind == "chunk":
         return [library.weigh_held(entry.id)]
     value = library.distinct(entry.value or "")
-    return [] if value and value <= asked.keys() else [library.weigh(name) for name in entry_names(entry)]
+    if entry.front_matter and entry.path in keys:
+        named = keys[entry.path] == library.distinct(entry.text)
+    else:
+        named = not value or not value <= asked.keys()
+    return [library.weigh(name) for name in entry_names(entry)] if named else []
+
+
+def _subjects(library: Library, entry: Entry) -> list[Mapping[str, float]]:
+    """What an entry may be about, weighed: its heading path; of front matter also what else names the document."""
+    names = library.fronts.names[entry.path] if entry.front_matter else ()
+    others = ({term: library.lexical.idf(term) for term in sorted(name)} for name in names)
+    return [library.weigh("\n".join(entry.headings)), *others]

@@ -5,8 +5,8 @@ coverage  idf-weighted share of the question's distinct terms that the entry hol
 focus     idf-weighted share of the entry's own name that the question asks for. It settles what coverage ties:
           "weight" finds `Weight` before `Shipping weight`, and the field before the chunk that holds it. A field whose
           value stands in the question has none: what is asked is something else.
-subject   idf-weighted share of the heading path that the question asks for: the document about it comes before one
-          about something wider.
+subject   idf-weighted share of the heading path that the question asks for, or of what else names the document in its
+          front matter: the document about it comes before one about something wider.
 """
 
 from collections.abc import Container, Mapping, Sequence, Set
@@ -38,17 +38,17 @@ def rerank(
     asked: Mapping[str, float],
     held: Mapping[str, Set[str]],
     named: Mapping[str, Sequence[Mapping[str, float]]],
-    headed: Mapping[str, Mapping[str, float]],
+    headed: Mapping[str, Sequence[Mapping[str, float]]],
 ) -> tuple[Candidate, ...]:
     """Order the pool again.
 
     asked: idf of every distinct term of the question. held: terms of each candidate, by id. named: idf of the terms of
-    each candidate's names, by id. headed: the same of
-    its heading path. Returns the same ids sorted by (-score, id).
+    each candidate's names, by id. headed: the same of what it is about. Returns the same ids sorted by (-score, id).
     """
     scored = []
     for one in pool:
         focus = max((share(asked, name) for name in named[one.id]), default=0.0)
-        score = share(held[one.id], asked) + FOCUS * focus + SUBJECT * share(asked, headed[one.id])
+        subject = max((share(asked, path) for path in headed[one.id]), default=0.0)
+        score = share(held[one.id], asked) + FOCUS * focus + SUBJECT * subject
         scored.append(Candidate(one.id, round(score, DECIMALS)))
     return tuple(sorted(scored, key=lambda one: (-one.score, one.id)))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stages.retrieval.lexical import bm25, build_lexical, rank
+from stages.retrieval.lexical import Counted, bm25, build_lexical, rank
 
 VOCABULARY, LENGTH, QUESTIONS, ASKED, DEPTH = 200_000, 60, 200, 6, 30
 K1, B = 1.2, 0.75
@@ -63,13 +63,17 @@ def words(numbers: Sequence[int]) -> list[str]:
     return [WORDS[number] for number in numbers]
 
 
+def counted(passages: Passages) -> list[Counted]:
+    return [Counted(Counter(words(passage)), len(passage)) for passage in passages]
+
+
 def ids(size: int) -> list[str]:
     """Names of rows whose order is not that of the rows."""
     return [f"{place:07d}" for place in np.random.default_rng(1).permutation(size)]
 
 
 def index_ours(passages: Passages) -> Search:
-    index = build_lexical([Counter(words(passage)) for passage in passages])
+    index = build_lexical(counted(passages))
     names = ids(len(passages))
     row = {name: place for place, name in enumerate(names)}
     return lambda asked: [row[one.id] for one in rank(names, bm25(index, words(asked), K1, B), DEPTH)]
@@ -195,7 +199,7 @@ def orders(engine: Engine) -> str:
 
 def differences(passages: Passages, asked: Sequence[Question]) -> Iterator[tuple[float, float]]:
     """Largest difference from bm25s' scores, and highest score, of every question; Lucene's have no factor k1 + 1."""
-    ours, theirs = build_lexical([Counter(words(passage)) for passage in passages]), bm25s_index(passages, "numpy")
+    ours, theirs = build_lexical(counted(passages)), bm25s_index(passages, "numpy")
     for question in asked:
         scores: NDArray[np.float64] = bm25(ours, words(question), K1, B) / (K1 + 1)
         yield float(np.abs(scores - theirs.get_scores(question)).max()), float(scores.max())

@@ -21,7 +21,7 @@ from stages.encoder.checkpoint import Checkpoint, embed_images, embed_texts
 from stages.encoder.training import train
 from stages.params import CalibrateParams, EncoderParams, load_section
 from stages.records import Index
-from stages.retrieval.lexical import entry_words
+from stages.retrieval.lexical import entry_words, front_matters
 
 ROOT = Path(__file__).parents[2]
 COURSE = ROOT / "data/course"
@@ -69,7 +69,8 @@ def main() -> None:
         [features.views(decode(files.read_bytes(COURSE / "corpus" / one.image), MAX_PIXELS)) for one in captions]
     )
     entries = {one.id: one for one in files.read_json(ROOT / "artifacts/index/index.json", Index).entries}
-    corpus = text.extract(entry_words(one, entries) for one in entries.values() if one.kind != "image")
+    fronts = front_matters(entries.values())
+    corpus = text.extract(entry_words(one, fronts) for one in entries.values() if one.kind != "image")
     captioned, questions = text.extract(one.caption for one in captions), asked([one.image for one in captions])
     params = load_section(EncoderParams, "encoder", settings.read_params(ROOT / "params.yaml")["encoder"])
     random, found = np.random.default_rng(5), []

@@ -228,3 +228,40 @@ def test_terms_fold_width_case_and_language_and_keep_versions() -> None:
     assert cut("8,000 hours") == ["8000", *cut("hour")]
     assert "红外线" not in "".join(cut("红外线")) and "colour/red" not in cut("红外线")
     assert [term.pair for term in all_terms("the Corvo 300", WORDS) if term.pair] == ["corvo~300"]
+
+
+MEMO = """---
+number: 7
+title: {title}
+status: {status}
+{more}---
+
+## Status of the lamps
+
+They require a stable mast; the type of mast is described below.
+"""
+MEMOS = {
+    "docs/m1.md": MEMO.format(title="Type of Mast", status="Open", more="type: Memo\nreplaces: 3\n").encode(),
+    "docs/m2.md": MEMO.replace("7", "8").format(title="Lamp Care", status="Closed", more="").encode(),
+    "docs/m3.md": MEMO.replace("7", "9").format(title="Lamp Care", status="Open", more="type: Note\n").encode(),
+    "docs/list.md": b"# Memos\n\n| Memo | Status | Title |\n| --- | --- | --- |\n| Number 8 | Closed | Old care |\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        ("What is the status of Type of Mast?", ("docs/m1.md", "Open")),
+        ("What is the type of Type of Mast?", ("docs/m1.md", "Memo")),
+        ("status of number 8", ("docs/m2.md", "Closed")),
+        ("title of number 8", "conflict"),
+        ("What does number 9 replace?", "field_not_given"),
+        ("type of number 8", "field_not_given"),
+        ("status of Lamp Care", "conflict"),
+    ],
+)
+def test_a_key_of_front_matter_is_asked_of_its_document(question: str, outcome: tuple[str, str] | str) -> None:
+    """A title may hold the key's word, a table elsewhere agree or not, another document have the key or the title."""
+    record = make_answerer(FILES | MEMOS).answer(Question("q", question), "lexical")
+    answered = (record.citations[0].path, record.answer) if record.support else record.refusal
+    assert answered == outcome

@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from stages.errors import BadInputError
 from stages.records import Candidate
 from stages.retrieval.lexical import DECIMALS, Counted, LexicalIndex, bm25, build_lexical, from_arrays, rank, to_arrays
 
@@ -233,3 +234,10 @@ print(hashlib.sha256(stream.getvalue()).hexdigest())
 def test_no_clock_is_in_the_bytes() -> None:
     with zipfile.ZipFile(io.BytesIO(saved(build([["a", "b"], ["b"]])))) as archive:
         assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize("lengths", [[3, 1], [0, 1], [-1, 1], [2], [2, 1, 1]])
+def test_lengths_that_no_entries_have_are_refused(lengths: list[int]) -> None:
+    arrays = to_arrays(build([["a", "b"], ["a"]])) | {"lengths": np.array(lengths, dtype=np.int64)}
+    with pytest.raises(BadInputError, match="sorted terms"):
+        from_arrays(arrays, 2)

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from stages import originals
 from stages.corpus.index import index_originals, refusals
 from stages.corpus.pngchunks import Chunk, read_chunks
 from stages.errors import BadInputError
 from stages.files import hashed, read_json
-from stages.originals import list_originals, read_index, read_originals, snapshot_hash
+from stages.originals import list_originals, read_index, read_original, read_originals, snapshot_hash
 from stages.params import IndexParams
 from stages.records import File, Rejected
 from stages.settings import read_vocabulary
@@ -52,7 +53,7 @@ def mixed(tmp_path: Path) -> Path:
 
 def test_all_bad_files_are_told_at_once(mixed: Path) -> None:
     """What is no original at all, too."""
-    (mixed / "docs/link.md").symlink_to("a.md")
+    (mixed / "docs/link.md").symlink_to("/etc/passwd")
     read, findings = read_originals(mixed)
     told = [*findings, *refusals(read, index_originals(read, SECTIONS, ERROR).rejected, ERROR)]
     assert [one.partition(": ")[0] for one in told] == [f"{mixed}/docs/link.md", *sorted(BAD)]
@@ -127,21 +128,51 @@ def test_folders_spaces_unicode_and_long_names_work(tmp_path: Path) -> None:
     assert {one.path for one in index_originals(read, SECTIONS, ERROR).entries} == set(NAMES)
 
 
-def test_loops_and_links_that_lead_nowhere_are_named(tmp_path: Path) -> None:
-    write(tmp_path, GOOD)
-    for name, target in {
-        "docs/self.md": "self.md",
-        "docs/up": "..",
-        "docs/none.md": "none",
-        "docs/out.md": "/etc/passwd",
-    }.items():
-        (tmp_path / name).symlink_to(target)
+LINKS = {
+    "docs/self.md": ("self.md", "leads nowhere (Too many levels of symbolic links)"),
+    "docs/none.md": ("none", "leads nowhere (No such file or directory)"),
+    "docs/up": ("..", "to a folder that it is in"),
+    "docs/out.md": ("/etc/passwd", "out of the corpus"),
+    "docs/hidden.md": ("../.git/a.md", "out of the corpus"),
+    "one/two": ("../two", None),
+    "two/one": ("../one", None),
+    "one/two/one": (None, "to a folder that it is in"),
+    "two/one/two": (None, "to a folder that it is in"),
+}
+
+
+def test_loops_and_links_that_lead_elsewhere_are_named(tmp_path: Path) -> None:
+    corpus = write(tmp_path, GOOD | {".git/a.md": b"# A\n", "one/a.md": b"# A\n", "two/b.md": b"# B\n"})
+    for name, (target, _) in LINKS.items():
+        if target is not None:
+            (corpus / name).symlink_to(target)
     with pytest.raises(BadInputError) as raised:
+        list_originals(corpus)
+    told = [line.removeprefix(f"{corpus}/").split(": ")[:2] for line in str(raised.value).split("\n")]
+    wrong = {name: text for name, (_, text) in LINKS.items() if text is not None}
+    assert {name: text.split(";")[0].removeprefix("a link ").removeprefix("that ") for name, text in told} == wrong
+
+
+def test_a_link_inside_the_corpus_is_what_it_leads_to(tmp_path: Path) -> None:
+    """Under its own path, as a file with the same content would be."""
+    linked, copied = (write(tmp_path / name, GOOD | {"old/a.md": b"# A\n\nWeight: 3 kg\n"}) for name in "ab")
+    (linked / "new").symlink_to("old")
+    (linked / "docs/more.md").symlink_to("../old/a.md")
+    write(copied, dict.fromkeys(("new/a.md", "docs/more.md"), (copied / "old/a.md").read_bytes()))
+    assert read_originals(linked) == read_originals(copied)
+    assert read_original(linked, "new/a.md") == read_original(copied, "new/a.md")
+
+
+def test_links_that_multiply_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(originals, "LARGEST_WALK", 1000)
+    for level in range(12):
+        folder = tmp_path / f"level{level:02}"
+        folder.mkdir()
+        for name in ("a", "b"):
+            (folder / name).symlink_to(f"../level{level + 1:02}" if level < 11 else "../x.md")
+    (tmp_path / "x.md").write_bytes(b"# X\n")
+    with pytest.raises(BadInputError, match="more than 1000 files and folders"):
         list_originals(tmp_path)
-    names = ("none.md", "out.md", "self.md", "up")
-    assert str(raised.value).split("\n") == [
-        f"{tmp_path}/docs/{name}: a link; put the file itself there" for name in names
-    ]
 
 
 def test_what_may_not_be_read_is_named(tmp_path: Path) -> None:

@@ -444,7 +444,7 @@ def test_no_link_leads_out_of_the_corpus(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as raised:
         list_originals(corpus)
     told = str(raised.value)
-    assert told.count("a link; put the file itself there") == 2 and "neither a file nor a folder" in told
+    assert told.count("a link out of the corpus; ") == 2 and "neither a file nor a folder" in told
     assert "notes.md: a folder with the name of a file" in told
     assert "rename it or its folder: expected a path below corpus/" in told and told.count("\n") == 4
     for path in ("docs/b.md", "more/secret.md", "../outside/secret.md", "docs/c.md"):

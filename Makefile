@@ -35,6 +35,7 @@ lowest:
 
 bench: .venv/installed
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.others
 
 .venv/installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv || python3 -m venv .venv

@@ -12,6 +12,7 @@ from stages.assemble import INDEX_PATHS, current_system, every, read_answerer, s
 from stages.originals import read_index
 from stages.params import load_systems
 from stages.records import Answered
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = (*INDEX_PATHS, "records", "sweep", "threshold", "questions", "holdout")
@@ -24,7 +25,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     answerer = read_answerer(params, paths, index, gates)
     questions = files.read_questions(paths.questions)
     for system, gate in gates.items():
-        records = tuple(answerer.answer(question, system) for question in questions)
+        asked = progress(questions, len(questions), f"{system} questions")
+        records = tuple(answerer.answer(question, system) for question in asked)
         answered = Answered(
             seal=gate.frozen.seal,
             system=current_system(params, {system: gate.frozen.seal}),

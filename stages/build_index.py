@@ -11,6 +11,7 @@ from stages.params import IndexParams, of_params
 from stages.records import Index
 from stages.retrieval.lexical import build_lexical, count_terms, to_arrays
 from stages.settings import read_vocabulary
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "lexical", "rejected")
@@ -21,9 +22,9 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     settings = of_params(IndexParams, "index", params)
     sections = read_vocabulary()
     read, findings = read_originals(paths.corpus)
-    entries, rejected = index_originals(read, sections, settings)
+    entries, rejected = index_originals(read, sections, settings, progress)
     files.refuse([*findings, *refusals(read, rejected, settings)])
-    lexical = build_lexical(count_terms(entries, split_vocabulary(sections)[0]))
+    lexical = build_lexical(count_terms(entries, split_vocabulary(sections)[0], progress))
     left_out = {one.path for one in rejected}
     index = Index(
         snapshot=snapshot_hash(original for original, _ in read),

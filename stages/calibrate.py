@@ -1,13 +1,14 @@
 """`frostline calibrate`: freeze a threshold over the scores of any system, then try it on a holdout.
 
-Needs nothing of a project: neither params.yaml nor dvc.yaml nor a corpus.
+Needs nothing of a project: neither params.yaml nor dvc.yaml nor a corpus. `frostline run` does both with a folder of
+scores.
 """
 
 import json
 import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from stages.calibration.sweep import Row, cells, sweep
 from stages.calibration.thin import boundaries, snapped
 from stages.calibration.threshold import Threshold, freeze_scores, scoring_words
 from stages.errors import BadInputError
+from stages.imports.scored import FILES, HEAD
 from stages.measures.calibrated import (
     dev_counts,
     figures,
@@ -36,11 +38,12 @@ from stages.measures.calibrated import (
 )
 from stages.measures.refusal import confusion
 from stages.measures.selective import risk_coverage, selective_metrics
-from stages.params import OBJECTIVES, CalibrateParams, load_section
+from stages.params import OBJECTIVES, CalibrateParams, load_section, of_params
 from stages.report.calibrated import calibrated_page
 from stages.report.coverage_plot import draw
 from stages.report.frontier_plot import frontier_plot
 from stages.scores import Scores, read_scores, read_threshold
+from stages.settings import read_yaml
 from stages.squad import read_squad
 
 FP_WEIGHT = 2.0
@@ -105,8 +108,7 @@ def calibrate(arguments: Namespace) -> None:
     empty = [name for name, value in given.items() if not value.strip()]
     if empty:
         raise BadInputError(f"{_dashed(empty)}: empty; give a name or leave it out")
-    if any("\ud800" <= character <= "\udfff" for character in arguments.model):
-        raise BadInputError("--model: not UTF-8")
+    _refuse_no_text("--model", arguments.model)
     if arguments.apply is not None:
         _apply(arguments)
     else:
@@ -118,14 +120,48 @@ def _calibrate(arguments: Namespace) -> None:
     folder = Path(arguments.out or f"frostline-{re.sub(r'[^A-Za-z0-9._-]+', '-', arguments.model)}")
     _refuse_overwriting(folder)
     scores = read(arguments)
-    try:
+    with _naming(arguments.scores):
         frozen = freeze(scores, arguments.model, settings)
+    told = _report(folder, frozen, {"dev": scores}, {"dev": dev(frozen)})
+    print(_json(frozen) if arguments.json else told)
+
+
+def run_scores(source: Path, folder: Path) -> None:
+    """Freeze over dev.tsv of a folder of scores, apply to its holdout.tsv, write and print both; the folder is new.
+
+    The model is called as the folder. Raises BadInputError for scores that cannot be used.
+    """
+    model = source.resolve().name
+    _refuse_no_text("the folder's name", model)
+    over = {split: read_scores(source / name, Columns(*HEAD), False) for split, name in FILES.items()}
+    with _naming(source / FILES["dev"]):
+        frozen = freeze(over["dev"], model, _settings_here())
+    with _naming(source / FILES["holdout"]):
+        sets = {"dev": dev(frozen), "holdout": evaluate(frozen, over["holdout"])}
+    print(_report(folder, frozen, over, sets))
+
+
+def _settings_here() -> CalibrateParams:
+    """`calibrate` of a params.yaml in the current folder, for one threshold; without it the usual weight."""
+    path = Path("params.yaml")
+    params = read_yaml(path) if path.exists() else {}
+    if "calibrate" not in params:
+        return CalibrateParams(fp_weight=FP_WEIGHT, by_kind=[])
+    return of_params(CalibrateParams, "calibrate", params)
+
+
+@contextmanager
+def _naming(path: object) -> Iterator[None]:
+    """Put the file's name before what is found wrong with what was read from it."""
+    try:
+        yield
     except BadInputError as error:
-        raise BadInputError(f"{arguments.scores}: {error}") from error
-    told = _told(frozen, scores, {"dev": dev(frozen)}, "dev")
-    extent = _write(folder, frozen, scores, told)
-    written = f"written to {folder}: {THRESHOLD}, {SWEEP} ({extent}), {FRONTIER}, {PAGE}"
-    print(_json(frozen) if arguments.json else f"{told}\n{written}")
+        raise BadInputError(f"{path}: {error}") from error
+
+
+def _refuse_no_text(what: str, name: str) -> None:
+    if any("\ud800" <= character <= "\udfff" for character in name):
+        raise BadInputError(f"{what}: not UTF-8")
 
 
 def _settings(arguments: Namespace) -> CalibrateParams:
@@ -153,23 +189,22 @@ def _apply(arguments: Namespace) -> None:
         raise BadInputError(f"--apply writes nothing and takes what is frozen; leave out {_dashed(given)}")
     frozen, scores = read_threshold(arguments.apply), read(arguments)
     check_scores(frozen, arguments.model, scoring_words(scores.column, scores.lower_is_better))
-    try:
+    with _naming(arguments.scores):
         sets = {"dev": dev(frozen), "holdout": evaluate(frozen, scores)}
-    except BadInputError as error:
-        raise BadInputError(f"{arguments.scores}: {error}") from error
     if arguments.json:
         found = {"selective": selective_metrics(scores.signals, scores.answerable)}
         print(_json({"threshold": frozen, "scores": scores.sha256, **sets, "holdout": sets["holdout"] | found}))
     else:
-        print(_told(frozen, scores, sets, "holdout"))
+        print(_told(frozen, {"holdout": scores}, sets))
 
 
-def _told(frozen: Threshold, scores: Scores, sets: Mapping[str, Mapping[str, Any]], own: str) -> str:
-    """All that is printed; `own` names the set that the scores are."""
+def _told(frozen: Threshold, over: Mapping[str, Scores], sets: Mapping[str, Mapping[str, Any]]) -> str:
+    """All that is said of the threshold on the `sets`, and of its signal on those whose scores are at hand."""
+    scores = next(iter(over.values()))
     head = threshold_text(frozen, scores.column, scores.lower_is_better)
     met = [observed_text(frozen.certificate, name, sets[name]) for name in sets if frozen.certificate and name != "dev"]
-    over_all = selective_table(own, selective_metrics(scores.signals, scores.answerable))
-    return "\n".join([head, *met, figures_table(sets), over_all])
+    over_all = {name: selective_metrics(one.signals, one.answerable) for name, one in over.items()}
+    return "\n".join([head, *met, figures_table(sets), selective_table(over_all)])
 
 
 def _json(value: object) -> str:
@@ -192,15 +227,28 @@ def _refuse_overwriting(folder: Path) -> None:
         )
 
 
-def _write(folder: Path, frozen: Threshold, scores: Scores, told: str) -> str:
-    """Write all files or none, of two runs at once the first one's; returns how much of the sweep is there."""
-    signals, answerable = scores.signals, scores.answerable
+def _report(folder: Path, frozen: Threshold, over: Mapping[str, Scores], sets: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write all files or none, of two runs at once the first one's; returns what there is to say of them."""
+    told = _told(frozen, over, sets)
+    extent = _write(folder, frozen, over, sets, told)
+    return f"{told}\nwritten to {folder}: {THRESHOLD}, {SWEEP} ({extent}), {FRONTIER}, {PAGE}"
+
+
+def _write(
+    folder: Path,
+    frozen: Threshold,
+    over: Mapping[str, Scores],
+    sets: Mapping[str, Mapping[str, Any]],
+    told: str,
+) -> str:
+    """Write the files; returns how much of the sweep is there."""
+    signals, answerable = over["dev"].signals, over["dev"].answerable
     kept = boundaries(signals, answerable, frozen.threshold)
     rows = sweep(snapped(signals, kept.thresholds), answerable, _weight(frozen))
     optima = hull(signals, answerable, _weight(frozen))
     drawn = [
         frontier_plot(frozen.system, ANY, optima, _weight(frozen)),
-        draw(frozen.system, {"dev": risk_coverage(signals, answerable)}, {"dev": dev(frozen)}),
+        draw(frozen.system, {name: risk_coverage(one.signals, one.answerable) for name, one in over.items()}, sets),
     ]
     page = calibrated_page(frozen.system, told, rows, frozen.threshold, signals, answerable, drawn)
     with locked(folder):

@@ -27,16 +27,18 @@ from stages.records import Caption, Entry, Label, Question
 from stages.retrieval.lexical import build_lexical, count_terms
 from stages.retrieval.library import Library
 from stages.settings import Words
+from stages.stage.progress import progress
 from stages.wellformed import DOCUMENT_SUFFIX
 
 LEDGER = Path(OF_DATASET["ledger"]).name
 WITHOUT_PARAMS = IndexParams(max_pixels=2**24, chunk_tokens=120, chunk_overlap=30)
 """`index` where the current folder has no params.yaml with it; but for `max_pixels` it changes no finding."""
+NO_CAPTIONS = "no such file; `frostline run` then leaves out the systems with an encoder, which learns from captions"
 EXIT = (
     "Prints `path:line: error: id: what is wrong` for every finding, line and id where there is one. `suspicious:` in "
     "the place of `error:` marks what may be meant: an unanswerable question whose field is in the corpus, a question "
-    "of the contract that stands in another set too. `index` in a params.yaml of the current folder counts; without it "
-    "an image has at most 16,777,216 pixels. exit status: 0 no error, 1 an error"
+    "of the contract that stands in another set too, a dataset without captions. `index` in a params.yaml of the "
+    "current folder counts; without it an image has at most 16,777,216 pixels. exit status: 0 no error, 1 an error"
 )
 
 
@@ -84,7 +86,7 @@ def check_dataset(folder: str | Path) -> Checked:
     words = settings.read_vocabulary()
     originals, entries = _read_originals(root / "corpus", words, findings)
     parts = tuple(_read_part(root, name, findings) for name in _part_names(root, findings))
-    dataset = Dataset(parts, _read_table(root / "training/captions.jsonl", Caption, findings), originals)
+    dataset = Dataset(parts, _read_captions(root / "training/captions.jsonl", findings), originals)
     findings += [*row_findings(dataset), *part_findings(parts), *_given(dataset, entries, words)]
     # a row that is there twice gives the same finding twice
     return Checked(dataset, tuple(sorted(set(findings), key=lambda one: (one.path, one.line or 0, str(one)))))
@@ -125,7 +127,7 @@ def _read_originals(corpus: Path, words: Words, findings: list[Finding]) -> tupl
     texts: dict[str, str] = {}
     images: set[str] = set()
     entries: list[Entry] = []
-    for path in paths:
+    for path in progress(paths, len(paths), "originals"):
         try:
             original, data = files.hashed(corpus, path)
         except BadInputError as error:
@@ -171,6 +173,14 @@ def _read_table(path: Path, kind: type[Row], findings: list[Finding]) -> Table[R
         return Table(str(path), {}, whole=False)
     findings += [Finding(str(path), line, None, text) for line, text in wrong]
     return Table(str(path), rows, whole=not wrong)
+
+
+def _read_captions(path: Path, findings: list[Finding]) -> Table[Caption]:
+    """The captions; a dataset may have no such file, as most imported ones, and then has none to be wrong."""
+    if lexists(path):
+        return _read_table(path, Caption, findings)
+    findings.append(Finding(str(path), None, None, NO_CAPTIONS, suspicious=True))
+    return Table(str(path), {}, whole=False)
 
 
 def _given(dataset: Dataset, entries: list[Entry], vocabulary: Words) -> Iterator[Finding]:

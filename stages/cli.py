@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
-from stages import calibrate, check, exporting, files, history, importing, results, trial
+from stages import calibrate, check, exporting, files, history, importing, importing_scores, results, trial
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
@@ -149,9 +149,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     calibrate.add_arguments(one, _weight)
     check.add_arguments(commands.add_parser("check", help="find what is wrong with a dataset and its labels"))
-    one = commands.add_parser("import", help="make a dataset of what others published: squad2, beir, nomiracl")
-    importing.add_arguments(one)
-    one = commands.add_parser("run", help="run the pipeline on another dataset, in a folder of its own")
+    one = commands.add_parser("import", help="make a dataset, or a folder of scores, of what others published")
+    formats = one.add_subparsers(required=True, metavar="FORMAT")
+    importing.add_arguments(formats.add_parser)
+    importing_scores.add_arguments(formats.add_parser)
+    one = commands.add_parser(
+        "run", help="run the pipeline on another dataset, or calibrate on scores, in a folder of its own"
+    )
     trial.add_arguments(one)
     one = commands.add_parser("export", help="write the holdout's rank lists and what is relevant as TREC files")
     exporting.add_arguments(one)

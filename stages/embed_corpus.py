@@ -16,6 +16,7 @@ from stages.params import IndexParams, NeighboursParams, of_params
 from stages.records import Entry, Vectors
 from stages.retrieval.lexical import entry_words, front_matters
 from stages.retrieval.neighbours import quantise
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "checkpoint", "vectors", "hnsw", "embedding")
@@ -25,7 +26,7 @@ def embed(entries: tuple[Entry, ...], corpus: str, most: int, checkpoint: Checkp
     """The vectors of all entries, (entries, dimension); images with the same bytes are decoded once."""
     fronts = front_matters(entries)
     images: dict[str, NDArray[np.float64]] = {}
-    for entry in entries:
+    for entry in progress(entries, len(entries), "images"):
         if entry.kind == "image" and entry.sha256 not in images:
             pixels = decode(read_original(corpus, entry.path), most)
             images[entry.sha256] = embed_images(checkpoint, features.extract(pixels)[None]).ravel()
@@ -34,7 +35,7 @@ def embed(entries: tuple[Entry, ...], corpus: str, most: int, checkpoint: Checkp
             images[entry.sha256]
             if entry.kind == "image"
             else embed_texts(checkpoint, text.extract([entry_words(entry, fronts)])).ravel()
-            for entry in entries
+            for entry in progress(entries, len(entries), "entries")
         ]
     )
 

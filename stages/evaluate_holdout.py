@@ -31,6 +31,7 @@ from stages.originals import read_index
 from stages.params import CalibrateParams, DatasetCard, load_section, load_systems, of_params
 from stages.records import Answered, Label, Question
 from stages.retrieval.neighbours import recall
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = (
@@ -46,7 +47,7 @@ def evaluate(
     """Judge one system's answers, write its queries.json."""
     entries = {entry.id: entry for entry in read_index(paths.index).entries}
     records = answered.scored.records
-    judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
+    judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records), progress)
     rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged, entries)
     files.write_rows(
         files.in_system(paths.holdout, frozen.system, "queries.json"), {"system": frozen.system, "queries": rows}

@@ -4,69 +4,127 @@ import os
 import shutil
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
 from stages.atomic import told
+from stages.corpus.markdown import parse
+from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.imports.beir import Beir, DocumentRow, Judgement, QueryRow, beir_collection, beir_findings
 from stages.imports.collection import Collection, findings
 from stages.imports.dataset import dataset
+from stages.imports.documents import Described, described, documents_dataset
+from stages.imports.files import Made
 from stages.imports.nomiracl import PassageRow, Query, nomiracl_collection, nomiracl_findings
+from stages.imports.pictures import Picture, picture_dataset, picture_findings
 from stages.imports.squad import Squad, squad_collection, squad_findings
+from stages.originals import find_originals
 from stages.scores import read_whole, refuse
+from stages.stage.progress import progress
+from stages.wellformed import DOCUMENT_SUFFIX
 
 LARGEST = 2**31
 """Bytes of a file: a corpus of two million passages."""
 T = TypeVar("T")
+Make: TypeAlias = Callable[[str, int, float], Made]
+"""From a dataset's name, a seed and the share of questions for development to its files."""
+
+
+class Format(NamedTuple):
+    """How a format is read, and what its source is."""
+
+    read: Callable[[Path], Make]
+    source: str
 
 
 def import_dataset(arguments: Namespace) -> None:
     """Write the dataset. Raises BadInputError listing what is wrong with the source, or where it cannot go."""
     source, target = Path(arguments.source), Path(arguments.dest)
     refuse_taken(target)
-    collection = READERS[arguments.format](source, arguments.seed)
-    refuse(f"{source}: {found}" for found in findings(collection))
+    make = READERS[arguments.format].read(source)
     try:
-        made = dataset(target.resolve().name, collection, arguments.seed, arguments.dev_share)
+        made = make(target.resolve().name, arguments.seed, arguments.dev_share)
     except BadInputError as error:
         raise BadInputError("\n".join(f"{source}: {line}" for line in str(error).splitlines())) from error
     write_folder(target, made.files)
     print(f"{target}: {made.summary}")
 
 
-def read_squad(source: Path, seed: int) -> Collection:
+def read_squad(source: Path) -> Make:
     """A file of SQuAD 2.0."""
     squad = _decoded(source, read_whole(source, LARGEST), Squad)
     refuse(f"{source}: {found}" for found in squad_findings(squad))
-    return squad_collection(squad)
+    return partial(_of_passages, lambda _: squad_collection(squad))
 
 
-def read_nomiracl(source: Path, seed: int) -> Collection:
+def read_nomiracl(source: Path) -> Make:
     """A folder with queries.jsonl and passages.jsonl."""
     queries, passages = _rows(source / "queries.jsonl", Query), _rows(source / "passages.jsonl", PassageRow)
     refuse(f"{source}: {found}" for found in nomiracl_findings(queries, passages))
-    return nomiracl_collection(queries, passages)
+    return partial(_of_passages, lambda _: nomiracl_collection(queries, passages))
 
 
-def read_beir(source: Path, seed: int) -> Collection:
+def read_beir(source: Path) -> Make:
     """A folder with corpus.jsonl, queries.jsonl and qrels/*.tsv."""
     qrels = sorted((source / "qrels").glob("*.tsv"))
     if not qrels:
-        raise BadInputError(f"{source}/qrels: no .tsv file; it says which documents are relevant to which query")
+        raise BadInputError(f"{source}/qrels: no .tsv file in it; it says which documents are relevant to which query")
     judgements = [one for path in qrels for one in _judgements(path)]
     beir = Beir(_rows(source / "corpus.jsonl", DocumentRow), _rows(source / "queries.jsonl", QueryRow), judgements)
     refuse(f"{source}: {found}" for found in beir_findings(beir))
-    return beir_collection(beir, seed)
+    return partial(_of_passages, partial(beir_collection, beir))
 
 
-READERS: dict[str, Callable[[Path, int], Collection]] = {
-    "squad2": read_squad,
-    "beir": read_beir,
-    "nomiracl": read_nomiracl,
+def read_pictures(source: Path) -> Make:
+    """A folder with captions.jsonl and the PNGs that it names in images/."""
+    rows = _rows(source / "captions.jsonl", Picture)
+    refuse(f"{source}/captions.jsonl: {found}" for found in picture_findings(rows))
+    images = {row.image: read_whole(source / "images" / row.image) for row in progress(rows, len(rows), "pictures")}
+    return partial(picture_dataset, rows, images)
+
+
+def read_documents(source: Path) -> Make:
+    """A folder of Markdown files with YAML front matter, and folders below it."""
+    paths, wrong = find_originals(source)
+    refuse(f"{place}: {text}" for place, text in wrong)
+    names = [path for path in paths if path.lower().endswith(DOCUMENT_SUFFIX)]
+    if not names:
+        raise BadInputError(f"{source}: no {DOCUMENT_SUFFIX} file")
+    files = {name: read_whole(source / name) for name in names}
+    read, findings = [], []
+    for name, data in progress(files.items(), len(files), "documents"):
+        try:
+            read.append(_described(name, data))
+        except BadInputError as error:
+            findings.append(f"{source / name}: {error}")
+    refuse(iter(findings))
+    return partial(documents_dataset, read, files, len(paths) - len(names))
+
+
+def _described(name: str, data: bytes) -> Described:
+    text = decode_text(data)
+    if "\0" in text:
+        raise BadInputError(f"a NUL at character {text.index(chr(0))}, as in UTF-16; save the file as UTF-8")
+    return described(name, parse(text))
+
+
+READERS = {
+    "squad2": Format(read_squad, "a file of SQuAD 2.0"),
+    "beir": Format(read_beir, "a folder with corpus.jsonl, queries.jsonl and qrels/*.tsv"),
+    "nomiracl": Format(read_nomiracl, "a folder with queries.jsonl and passages.jsonl"),
+    "images": Format(read_pictures, "a folder with captions.jsonl and the PNGs that it names in images/"),
+    "documents": Format(read_documents, "a folder of Markdown files with YAML front matter"),
 }
+
+
+def _of_passages(collect: Callable[[int], Collection], name: str, seed: int, dev_share: float) -> Made:
+    collection = collect(seed)
+    refuse(findings(collection))
+    return dataset(name, collection, seed, dev_share)
 
 
 def _decoded(where: object, data: bytes, kind: type[T]) -> T:
@@ -79,7 +137,8 @@ def _decoded(where: object, data: bytes, kind: type[T]) -> T:
 def _rows(path: Path, kind: type[T]) -> list[T]:
     """One object a line; keys that `kind` does not have are left alone."""
     rows, wrong = [], []
-    for number, line in enumerate(read_whole(path, LARGEST).split(b"\n"), 1):
+    lines = read_whole(path, LARGEST).split(b"\n")
+    for number, line in enumerate(progress(lines, len(lines), f"lines of {path.name}"), 1):
         try:
             rows += [_decoded(f"{path}:{number}", line, kind)] if line.strip() else []
         except BadInputError as error:
@@ -91,10 +150,11 @@ def _rows(path: Path, kind: type[T]) -> list[T]:
 def _judgements(path: Path) -> list[Judgement]:
     """Rows of query, document and score, tabs between them, below a head."""
     try:
-        _, *lines = read_whole(path, LARGEST).decode("utf-8").splitlines()
+        head, *cells = [line.split("\t") for line in read_whole(path, LARGEST).decode("utf-8").splitlines()]
     except ValueError as error:
         raise BadInputError(f"{path}: expected a head and rows of query, document and score, in UTF-8") from error
-    cells = [line.split("\t") for line in lines]
+    if len(head) == 3 and not [*_uneven(path, [head])]:
+        raise BadInputError(f"{path}:1: a row in the place of the head; put `query-id, corpus-id, score` above it")
     refuse(_uneven(path, cells))
     return [Judgement(query, document, int(score)) for query, document, score in cells]
 
@@ -116,7 +176,7 @@ def write_folder(folder: Path, made: dict[str, bytes]) -> None:
     part = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
     with told(folder):
         try:
-            for name, data in made.items():
+            for name, data in progress(made.items(), len(made), "files"):
                 (part / name).parent.mkdir(parents=True, exist_ok=True)
                 (part / name).write_bytes(data)
             part.rename(folder)
@@ -134,11 +194,20 @@ def _share(text: str) -> float:
     return share
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("format", choices=READERS, metavar="FORMAT", help=", ".join(READERS))
-    parser.add_argument("source", metavar="SOURCE", help="a file of squad2; the folder of another format")
-    parser.add_argument("dest", metavar="DEST", help="the dataset's folder; new or empty")
-    parser.add_argument("--seed", type=int, default=0, help="which documents are for development; default: 0")
-    parser.add_argument("--dev-share", type=_share, default=0.5, help="share of questions; default: 0.5")
-    parser.set_defaults(command=import_dataset)
+def add_arguments(add: Callable[..., ArgumentParser]) -> None:
+    """Declare the formats that become datasets, and their arguments; `add` adds a parser by name."""
+    for name, (_, source) in READERS.items():
+        one = add(name, help=source)
+        one.add_argument("source", metavar="SOURCE", help=source)
+        add_split(one, import_dataset)
+        one.set_defaults(format=name)
+
+
+def add_split(parser: ArgumentParser, command: Callable[[Namespace], None]) -> None:
+    """Declare where a format goes, and how it is split."""
+    parser.add_argument("dest", metavar="DEST", help="a new or empty folder")
+    parser.add_argument("--seed", type=int, default=0, help="what is for development; default: 0")
+    parser.add_argument(
+        "--dev-share", type=_share, default=0.5, help="share of the questions that are for development; default: 0.5"
+    )
+    parser.set_defaults(command=command)

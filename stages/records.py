@@ -4,8 +4,11 @@ A path is relative to `corpus/` with forward slashes and is the id of that origi
 Unicode characters of the file decoded as UTF-8, end exclusive.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
 
 EntryKind = Literal["image", "chunk", "field"]
 Category = Literal["image", "field", "passage", "refusal"]
@@ -291,3 +294,15 @@ class Part:
     params: dict[str, object]
     read: tuple[File, ...]
     wrote: tuple[File, ...]
+
+
+class Shown(Protocol):
+    """What pure code is handed to tell how far it is, as `stages.stage.progress` does."""
+
+    def __call__(self, items: Iterable[T], total: int, what: str) -> Iterable[T]:
+        """Hand on `items`, `total` at most, whatever `what` says they are."""
+
+
+def unseen(items: Iterable[T], total: int, what: str) -> Iterable[T]:
+    """Tell nobody."""
+    return items

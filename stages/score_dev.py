@@ -7,6 +7,7 @@ from stages import files
 from stages.assemble import INDEX_PATHS, read_answerer, scored
 from stages.originals import read_index
 from stages.params import load_systems
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 
@@ -16,7 +17,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     answerer = read_answerer(params, paths, index, systems)
     questions = files.read_questions(paths.questions)
     for system in systems:
-        records = tuple(answerer.answer(question, system) for question in questions)
+        asked = progress(questions, len(questions), f"{system} questions")
+        records = tuple(answerer.answer(question, system) for question in asked)
         files.write_rows(files.of_system(paths.records, system), scored(params, paths, system, index, records))
 
 

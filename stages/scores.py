@@ -101,6 +101,12 @@ def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Sc
     return make_scores(items, columns.score, lower_is_better, digest)
 
 
+def read_rows(path: str | Path, columns: Columns) -> Iterator[Cells]:
+    """The rows of a file that `read_scores` takes, as they stand there, in its order."""
+    for chunk in FORMATS[Path(path).suffix.lower()].chunks(Path(path), columns):
+        yield from map(Cells, *chunk)
+
+
 def make_scores(items: Items, column: str, lower_is_better: bool, digest: str) -> Scores:
     """Signals of items read from a file of that sha256: the higher the likelier answerable."""
     signals = (-items.scores if lower_is_better else items.scores) + 0.0

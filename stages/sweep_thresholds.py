@@ -13,6 +13,7 @@ from stages.measures.evaluate import judge_all
 from stages.originals import read_index
 from stages.params import CalibrateParams, load_systems, of_params
 from stages.records import TOP_KINDS
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "questions", "labels", "records", "sweep", "judged")
@@ -32,7 +33,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     for system in load_systems(params):
         source = files.of_system(paths.records, system)
         records = artifacts.read_scored(paths.records, system).records
-        judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records))
+        judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records), progress)
         parts = {
             "": judged,
             **{f".{kind}": [row for row in judged if (row.top or "text") == kind] for kind in TOP_KINDS},

@@ -17,6 +17,7 @@ from stages.errors import BadInputError
 from stages.originals import read_index, read_original
 from stages.params import EncoderParams, IndexParams, of_params
 from stages.retrieval.lexical import entry_words, front_matters
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = ("corpus", "index", "captions", "checkpoint", "curve")
@@ -32,12 +33,12 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     lacking = sorted({one.image for one in captions} - by_id.keys())
     if lacking:
         raise BadInputError("\n".join(f"{paths.captions}: image: no {path} in the corpus" for path in lacking))
-    read = (read_original(paths.corpus, one.image) for one in captions)
+    read = (read_original(paths.corpus, one.image) for one in progress(captions, len(captions), "images"))
     images = np.stack([features.views(decode(data, most)) for data in read])
     fronts = front_matters(by_id.values())
     texts = text.extract(entry_words(entry, fronts) for entry in by_id.values() if entry.kind != "image")
     settings = of_params(EncoderParams, "encoder", params)
-    checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts)
+    checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts, progress)
     arrays.write_arrays(paths.checkpoint, to_arrays(checkpoint))
     files.write_csv(paths.curve, Epoch._fields, curve)
 

@@ -1,5 +1,7 @@
 """`frostline run`: the whole pipeline on another dataset, in a folder of its own, so that what is here stays.
 
+On a folder of scores it is `frostline calibrate` that runs, and needs no project.
+
 The one module that runs DVC. The folder is a project like this one: its params, a copy of its sources, and a dvc.yaml
 without what its systems do not need. Labels and the ledger stay with the dataset.
 """
@@ -14,12 +16,13 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stages import results
+from stages import calibrate, results
 from stages.assemble import uses_encoder
 from stages.atomic import told
 from stages.errors import BadInputError
 from stages.files import STRAY, write_bytes
 from stages.importing import refuse_taken
+from stages.imports.scored import FILES
 from stages.measures.table import result_table
 from stages.params import SYSTEMS, UNQUOTABLE, load_systems
 from stages.project import Project, read_project
@@ -32,12 +35,23 @@ CONFIG = "[core]\n    analytics = false\n    no_scm = true\n"
 
 
 def run_dataset(arguments: Namespace) -> None:
-    """Make the folder, run `dvc repro` in it, print the table. Raises BadInputError where that cannot be done."""
+    """Make the folder, run `dvc repro` in it, print the table; of scores, write what `frostline calibrate` writes.
+
+    Raises BadInputError where that cannot be done.
+    """
     dataset, folder = Path(arguments.dataset), Path(arguments.folder)
+    card = dataset / "dataset.yaml"
+    if not card.is_file() and all((dataset / name).is_file() for name in FILES.values()):
+        refuse_taken(folder)
+        calibrate.run_scores(dataset, folder)
+        return
     project = read_project(".")
     refuse_taken(folder)
-    if not (dataset / "dataset.yaml").is_file():
-        raise BadInputError(f"{dataset}: no dataset.yaml in it; data/README.md says what a dataset is")
+    if not card.is_file():
+        scores = " and ".join(FILES.values())
+        raise BadInputError(
+            f"{dataset}: no dataset.yaml in it (data/README.md says what a dataset is), nor {scores} with scores"
+        )
     systems = load_systems(project.params)
     if uses_encoder(systems) and not (dataset / "training" / "captions.jsonl").exists():
         systems = ("lexical",)
@@ -116,6 +130,8 @@ def repro(folder: Path) -> None:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("dataset", metavar="DATASET", help="a dataset's folder, as `frostline import` makes")
+    parser.add_argument(
+        "dataset", metavar="DATASET", help="a dataset's folder, or one of scores, as `frostline import` makes"
+    )
     parser.add_argument("folder", metavar="FOLDER", help="a new or empty folder for all that comes out")
     parser.set_defaults(command=run_dataset)

@@ -17,7 +17,7 @@ from stages.corpus.chunk import sentences
 from stages.corpus.index import index_originals
 from stages.corpus.markdown import parse, sections
 from stages.exporting import Ranked, qrels, run_rows
-from stages.files import hashed, read_labels, read_questions
+from stages.files import hashed, read_captions, read_labels, read_questions
 from stages.imports.collection import Passage
 from stages.imports.dataset import SPLITS
 from stages.imports.page import page
@@ -26,7 +26,7 @@ from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.params import IndexParams
 from stages.records import Candidate, Label, Span
 from stages.settings import read_vocabulary
-from tests.project import Project
+from tests.project import ROOT, Project
 
 MARKUP = (
     "#",
@@ -169,6 +169,7 @@ def test_evidence_is_in_one_chunk_however_long_the_passage(tmp_path: Path) -> No
     written(source / "queries.jsonl", query)
     made = imported(tmp_path, "nomiracl", source)
     paths = sorted(path.relative_to(made / "corpus").as_posix() for path in (made / "corpus").rglob("*.md"))
+    assert len(paths) == 8
     entries, _ = index_originals(
         [hashed(made / "corpus", path) for path in paths], read_vocabulary(), IndexParams(10**6, 30, 5)
     )
@@ -215,6 +216,158 @@ def test_beir_questions_lose_their_documents_where_all_could_be_answered(
         assert one.answerable or one.unanswerable_kind == "missing"
     assert 2 <= sum(not one.answerable for one in labels) <= 5
     assert "left out 1 queries without judgement" in capsys.readouterr().out
+
+
+def pictures(folder: Path, count: int = 20) -> Path:
+    rows = [{"image": f"{n}.png", "name": f"name {n}", "keywords": [f"word {n}", "all"]} for n in range(count)]
+    written(folder / "captions.jsonl", rows)
+    (folder / "images").mkdir()
+    for n in range(count):
+        (folder / f"images/{n}.png").write_bytes(b"%d" % n)
+    return folder
+
+
+def test_pictures_that_are_asked_for_have_no_caption(tmp_path: Path) -> None:
+    made = imported(tmp_path, "images", pictures(tmp_path / "source"))
+    taught = {one.image: one.caption for one in read_captions(made / "training/captions.jsonl")}
+    there = {f"images/{path.name}": path.read_bytes() for path in (made / "corpus/images").iterdir()}
+    labels = [one for split in SPLITS for one in read_labels(made / f"evaluation-only/{split}.jsonl")]
+    asked = {one.id: one.text for split in SPLITS for one in read_questions(made / f"queries/{split}.jsonl")}
+    assert len(taught) == 12 and len(labels) == 8 and sum(not one.answerable for one in labels) == 2
+    assert taught == {path: f"name {path[7:-4]}" for path in taught} and taught.keys() <= there.keys()
+    for one in labels:
+        path = f"images/{one.id}"
+        assert path not in taught and asked[one.id] == f"word {one.id[:-4]} all"
+        assert one.answerable == (path in there) and one.expected_image in (None, path)
+    assert all(data == path[7:-4].encode() for path, data in there.items())
+
+
+@pytest.mark.parametrize("image", ["../captions.jsonl", "/etc/passwd", "a.jpg", "..png"])
+def test_a_picture_that_leads_elsewhere_is_refused(
+    image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = pictures(tmp_path / "source")
+    written(
+        source / "captions.jsonl", [*rows(source / "captions.jsonl"), {"image": image, "name": "a", "keywords": ["b"]}]
+    )
+    with pytest.raises(SystemExit):
+        imported(tmp_path, "images", source)
+    assert "captions.jsonl: expected a path below corpus/" in capsys.readouterr().err
+
+
+def documents(folder: Path, texts: Sequence[str]) -> Path:
+    folder.mkdir()
+    for number, text in enumerate(texts):
+        (folder / f"{number}.md").write_bytes(text.encode("utf-8"))
+    return folder
+
+
+def front(body: str = "Text.", **keys: str) -> str:
+    return "---\n" + "".join(f"{key}: {value}\n" for key, value in keys.items()) + f"---\n\n{body}\n"
+
+
+PLAIN = [front(title=f"Title {number}", no=str(number), state="open", made="2020") for number in range(6)]
+UNTITLED = [front(no=str(number), state="open") for number in range(10, 14)]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "nameless"),
+    [
+        (front(title="Own", no="9", state="'on: off'"),
+         {"title": "no 9", "no": "Own", "state": "Own", "made": "Own"}, 4),
+        (front(title="Title 1", no="9"), {"title": "no 9", "state": "Title 1 (no 9)", "made": "Title 1 (no 9)"}, 6),
+        (front("## Own\n\n## Other", state="on"), {"no": "Own", "state": "Own", "made": "Own"}, 4),
+        (front("No heading.", no="9", rare="[a,\n  b]"),
+         {"title": "no 9", "state": "no 9", "made": "no 9", "rare": "no 9"}, 5),
+        (front(title="Own", no="9", state='on\nmade: 1\nmade: 2\n"\\ud800": 3\n" ": 4'),
+         {"title": "no 9", "no": "Own", "state": "Own"}, 4),
+        (front(state="on", made="2021"), {}, 8),
+        ("# Own\n\nno: 9\n", {}, 4),
+        ("\ufeff" + front(title="Own", no="9", made="1").replace("\n", "\r\n"),
+         {"title": "no 9", "no": "Own", "state": "Own", "made": "Own"}, 4),
+    ],
+)  # fmt: skip
+def test_a_document_is_asked_for_every_key_by_what_tells_it_apart(
+    text: str, asked: Mapping[str, str], nameless: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = documents(tmp_path / "source", [*PLAIN, *UNTITLED, text])
+    (tmp_path / "source/figure.svg").touch()
+    made = imported(tmp_path, "documents", source)
+    told = {one.id: one.text for split in SPLITS for one in read_questions(made / f"queries/{split}.jsonl")}
+    own = {name.split("#")[1]: text for name, text in told.items() if name.startswith("10.md#")}
+    assert own == {key: f"What is the {key} of {name}?" for key, name in asked.items()}
+    labels = [one for split in SPLITS for one in read_labels(made / f"evaluation-only/{split}.jsonl")]
+    assert {one.id for one in labels} == told.keys() and len(labels) == len(told) >= 6 * 4 + 2
+    for one in labels:
+        name, key = one.id.split("#")
+        lacks = f"{key}: " not in (source / name).read_bytes().decode()
+        assert one.answerable != lacks
+        assert {spans_in(made, span) for group in one.evidence for span in group} == ({one.expected_value} - {None})
+        if not lacks:
+            assert f"{key}: {one.expected_value}" in (source / name).read_bytes().decode().replace("'", "")
+    sides = [
+        {label.id.split("#")[0] for label in read_labels(made / f"evaluation-only/{split}.jsonl")} for split in SPLITS
+    ]
+    assert not sides[0] & sides[1]
+    main(["check", str(made)])
+    printed = capsys.readouterr().out
+    assert f"left out {nameless} questions for which nothing tells" in printed
+    assert "left out 1 files that are no Markdown" in printed
+    assert {path.name: path.read_bytes() for path in (made / "corpus/docs").iterdir()} == {
+        path.name: path.read_bytes() for path in source.glob("*.md")
+    }
+
+
+def test_documents_that_cannot_be_read_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = documents(tmp_path / "source", [*PLAIN, "a\0b"])
+    (source / "latin.md").write_bytes(b"\xe9")
+    with pytest.raises(SystemExit):
+        imported(tmp_path, "documents", source)
+    told = capsys.readouterr().err
+    assert "6.md: a NUL at character 1" in told and "latin.md: not UTF-8 at byte 0" in told
+
+
+NOMIRACL = ROOT.parent / "shared/cases/nomiracl-en"
+
+
+@pytest.mark.skipif(not NOMIRACL.exists(), reason="../shared/cases, the public inputs, is not here")
+def test_a_folder_in_the_layout_of_beir_with_real_passages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Titles apart, metadata of any shape, judgements of several grades and of 0, in one file for each split."""
+    source, queries = tmp_path / "source", rows(NOMIRACL / "queries.jsonl")
+    split = [row["text"].partition(": ") for row in rows(NOMIRACL / "passages.jsonl")]
+    ids = [row["docid"] for row in rows(NOMIRACL / "passages.jsonl")]
+    written(
+        source / "corpus.jsonl",
+        [
+            {"_id": name, "title": title, "text": text, "metadata": {"url": f"?q={name}", "n": [1]}}
+            for name, (title, _, text) in zip(ids, split, strict=True)
+        ],
+    )
+    written(source / "queries.jsonl", [{"_id": one["id"], "text": one["query"], "metadata": {}} for one in queries])
+    (source / "qrels").mkdir()
+    for name, part in (("dev", queries[::2]), ("test", queries[1::2])):
+        judged = [
+            f"{one['id']}\t{document}\t{max(0, 3 - place) if one['label'] == 'answerable' else 0}\r\n"
+            for one in part
+            for place, document in enumerate(one["docids"])
+        ]
+        text = "query-id\tcorpus-id\tscore\r\n" + "".join(judged)
+        (source / f"qrels/{name}.tsv").write_text(text, encoding="utf-8", newline="")
+    made = imported(tmp_path, "beir", source)
+    labels = {one.id: one for part in SPLITS for one in read_labels(made / f"evaluation-only/{part}.jsonl")}
+    assert {name: one.answerable for name, one in labels.items()} == {
+        one["id"]: one["label"] == "answerable" for one in queries
+    }
+    places = {row["id"]: row for row in rows(made / "passages.jsonl")}
+    assert places.keys() == set(ids)
+    for one in (query for query in queries if query["label"] == "answerable"):
+        homes = [places[name] for name in one["docids"][:3]]
+        for span in labels[one["id"]].evidence[0]:
+            assert any(
+                home["path"] == span.path and home["start"] <= span.start < span.end <= home["end"] for home in homes
+            )
+    main(["check", str(made)])
+    assert "500 questions and 500 labels" in capsys.readouterr().out
 
 
 @settings(deadline=None)
@@ -272,6 +425,10 @@ def test_bad_rows_and_lost_references_are_all_named(tmp_path: Path, capsys: pyte
         imported(tmp_path, "beir", source)
     told = capsys.readouterr().err
     assert "test.tsv:24:" in told and "test.tsv:25:" in told
+    (source / "qrels/test.tsv").write_text("q1\td1\t1\n")
+    with pytest.raises(SystemExit):
+        imported(tmp_path, "beir", source)
+    assert "test.tsv:1: a row in the place of the head" in capsys.readouterr().err
     (source / "qrels/test.tsv").write_text("query-id\tcorpus-id\tscore\nqx\td1\t1\nq1\tdx\t1\n")
     with pytest.raises(SystemExit):
         imported(tmp_path, "beir", source)

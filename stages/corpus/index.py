@@ -1,7 +1,7 @@
 """All originals -> all entries: documents cut into chunks and fields, images described from their pixels."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from stages.corpus import chunk
 from stages.corpus.describe import describe, words
@@ -15,14 +15,15 @@ from stages.corpus.text import decode_text
 from stages.errors import BadInputError
 from stages.hashing import sha256
 from stages.params import IndexParams
-from stages.records import Entry, File, Inscription, Mention, Rejected
+from stages.records import Entry, File, Inscription, Mention, Rejected, Shown, unseen
 from stages.wellformed import DOCUMENT_SUFFIX, IMAGE_SUFFIX, ORIGINAL_SUFFIXES
 
 LANGUAGES = ("en", "zh")
 IMAGE_REPRESENTATION = "description/1"
 NO_KIND = "neither .png nor .md; move it out"
 T = TypeVar("T")
-Read = Sequence[tuple[File, bytes]]
+Original: TypeAlias = tuple[File, bytes]
+Read: TypeAlias = Sequence[Original]
 
 
 class Picture(NamedTuple):
@@ -40,20 +41,23 @@ class Indexed(NamedTuple):
     rejected: tuple[Rejected, ...]
 
 
-def index_originals(read: Read, sections: Sections, params: IndexParams) -> Indexed:
+def index_originals(read: Read, sections: Sections, params: IndexParams, shown: Shown = unseen) -> Indexed:
     """Index (original, bytes) pairs: images, then documents, each in the order of the pairs.
 
-    Originals with the same bytes are read once, and each has its own entries.
+    Originals with the same bytes are read once, and each has its own entries. `shown` is told how far it is.
     """
-    pictures, broken = _each(_of(read, IMAGE_SUFFIX), lambda data: _picture(data, sections, params.max_pixels))
-    parsed, unreadable = _each(_of(read, DOCUMENT_SUFFIX), _document)
+    images, documents = _of(read, IMAGE_SUFFIX), _of(read, DOCUMENT_SUFFIX)
+    pictures, broken = _each(
+        shown(images, len(images), "images"), lambda data: _picture(data, sections, params.max_pixels)
+    )
+    parsed, unreadable = _each(shown(documents, len(documents), "documents"), _document)
     others = [_rejected(one, NO_KIND) for one, _ in read if not one.path.lower().endswith(ORIGINAL_SUFFIXES)]
-    shown = _mentions(parsed)
+    mentioned = _mentions(parsed)
     alike: dict[str, list[str]] = {}
     for one, picture in pictures:
         alike.setdefault(picture.pixels, []).append(one.path)
-    found = [_image(one, picture, shown.get(one.path, ()), alike[picture.pixels]) for one, picture in pictures]
-    for one, document in parsed:
+    found = [_image(one, picture, mentioned.get(one.path, ()), alike[picture.pixels]) for one, picture in pictures]
+    for one, document in shown(parsed, len(parsed), "documents in chunks"):
         found += chunk.entries(one.path, one.sha256, document, params.chunk_tokens, params.chunk_overlap)
     return Indexed(found, tuple(sorted([*broken, *unreadable, *others], key=lambda one: one.path)))
 
@@ -69,7 +73,7 @@ def _of(read: Read, suffix: str) -> Read:
     return [(one, data) for one, data in read if one.path.lower().endswith(suffix)]
 
 
-def _each(read: Read, make: Callable[[bytes], T]) -> tuple[list[tuple[File, T]], list[Rejected]]:
+def _each(read: Iterable[Original], make: Callable[[bytes], T]) -> tuple[list[tuple[File, T]], list[Rejected]]:
     """Apply `make` to each file's bytes, once where they are the same; returns what it made, and what it refused."""
     made, rejected = [], []
     results: dict[str, T | BadInputError] = {}

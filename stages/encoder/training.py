@@ -5,9 +5,9 @@ Two runs: the first leaves `stop_share` of the pairs out and looks for the epoch
 second begins anew and trains on all pairs for as many epochs. Every random number comes from `seed`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from stages.encoder.features import BLOCKS
 from stages.errors import BadInputError
 from stages.exact import Floats, log, normalise, snap
 from stages.params import EncoderParams
+from stages.records import Shown, unseen
 
 Ints = NDArray[np.int64]
+Trained: TypeAlias = tuple[Weights, float]
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 BLOCK = 32
@@ -49,7 +51,11 @@ class Pairs(NamedTuple):
 
 
 def train(
-    images: Ints, texts: Ints, params: EncoderParams, corpus: Ints | None = None
+    images: Ints,
+    texts: Ints,
+    params: EncoderParams,
+    corpus: Ints | None = None,
+    shown: Shown = unseen,
 ) -> tuple[Checkpoint, list[Epoch]]:
     """Train on n pairs; returns the checkpoint and the learning curve of both runs.
 
@@ -57,6 +63,7 @@ def train(
     texts    (n, buckets) integer features of the captions
     corpus   (m, buckets) integer features of texts without images: how rare a piece is among them and the captions
              gives its weight; without them all pieces weigh the same
+    shown    is told how far it is
 
     Raises BadInputError for fewer than 4 pairs, or numbers of images and texts that differ.
     """
@@ -68,7 +75,7 @@ def train(
     seen = np.flatnonzero(texts.any(axis=0))
     pairs = Pairs(views, text_input(texts, text_scale)[:, seen])
     start = first_weights(params, images.shape[2], texts.shape[1])
-    weights, curve = _train_twice(pairs, Weights(start.image, start.text[seen]), params)
+    weights, curve = _train_twice(pairs, Weights(start.image, start.text[seen]), params, shown)
     start.text[seen] = weights.text
     return Checkpoint(*map(read_only, (mean, scale, text_scale, weights.image, start.text))), curve
 
@@ -99,21 +106,23 @@ def first_weights(params: EncoderParams, features: int, buckets: int) -> Weights
     return Weights(snap(image * IMAGE_START), snap(words))
 
 
-def _train_twice(pairs: Pairs, start: Weights, params: EncoderParams) -> tuple[Weights, list[Epoch]]:
+def _train_twice(pairs: Pairs, start: Weights, params: EncoderParams, shown: Shown) -> tuple[Weights, list[Epoch]]:
     order = np.random.default_rng(params.seed).permutation(len(pairs.texts))
     left_out = max(2, round(params.stop_share * len(order)))
-    curve, best = _look_for_end(pairs.take(order[left_out:]), pairs.take(order[:left_out]), start, params)
+    stopping = shown(_epochs(pairs.take(order[left_out:]), start, params), params.epochs, "epochs until the loss rises")
+    curve, best = _look_for_end(stopping, pairs.take(order[:left_out]), params)
+    final = shown(islice(_epochs(pairs, start, params), best), best, "epochs on all captions")
     weights = start
-    for epoch, (after, loss) in enumerate(islice(_epochs(pairs, start, params), best), 1):
+    for epoch, (after, loss) in enumerate(final, 1):
         weights = after
         curve.append(Epoch("final", epoch, loss, None))
     return weights, curve
 
 
-def _look_for_end(rest: Pairs, left_out: Pairs, start: Weights, params: EncoderParams) -> tuple[list[Epoch], int]:
+def _look_for_end(epochs: Iterable[Trained], left_out: Pairs, params: EncoderParams) -> tuple[list[Epoch], int]:
     """The curve of the first run, and the epoch, the first of equals, with the lowest loss of what is left out."""
     curve, lowest, best = [], float("inf"), 0
-    for epoch, (weights, loss) in enumerate(_epochs(rest, start, params), 1):
+    for epoch, (weights, loss) in enumerate(epochs, 1):
         stop_loss, _ = loss_and_gradients(weights, left_out.images[:, 0], left_out.texts, params.temperature)
         curve.append(Epoch("stopping", epoch, loss, stop_loss))
         if stop_loss < lowest:
@@ -123,7 +132,7 @@ def _look_for_end(rest: Pairs, left_out: Pairs, start: Weights, params: EncoderP
     return curve, best
 
 
-def _epochs(pairs: Pairs, weights: Weights, params: EncoderParams) -> Iterator[tuple[Weights, float]]:
+def _epochs(pairs: Pairs, weights: Weights, params: EncoderParams) -> Iterator[Trained]:
     """Yield the weights after each epoch and the mean loss of its steps."""
     random, adam = np.random.default_rng(params.seed), Adam(weights, params.learning_rate)
     for _ in range(params.epochs):

@@ -1,14 +1,12 @@
 """A collection -> the files of a dataset: Markdown, questions, labels, and where each passage stands."""
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from stages.errors import BadInputError
-from stages.hashing import canonical_json
 from stages.imports.collection import Asked, Collection, Passage
+from stages.imports.files import Made, card, lines, refuse_one_sided, summary
 from stages.imports.page import page
 from stages.imports.split import chosen, joined
 from stages.records import Label, Question, Span
@@ -16,13 +14,6 @@ from stages.records import Label, Question, Span
 PACK = 100
 """Passages, at least, in a file of documents that no question is about."""
 SPLITS = ("dev", "holdout")
-
-
-class Made(NamedTuple):
-    """The files by path, and a line on what is in them."""
-
-    files: dict[str, bytes]
-    summary: str
 
 
 class Corpus(NamedTuple):
@@ -37,18 +28,20 @@ def dataset(name: str, collection: Collection, seed: int, dev_share: float) -> M
     group_of = _groups(collection)
     sizes = Counter(group_of["question", one.id] for one in collection.questions)
     dev = chosen(sizes, seed, dev_share)
+    corpus = _corpus(_pages(collection.passages, group_of, sizes))
     parts: dict[str, list[Asked]] = {split: [] for split in SPLITS}
     for one in collection.questions:
         parts["dev" if group_of["question", one.id] in dev else "holdout"].append(one)
-    _refuse_one_sided(parts)
-    corpus = _corpus(_pages(collection.passages, group_of, sizes))
+    labels = {split: [_label(one, corpus.places) for one in asked] for split, asked in parts.items()}
+    refuse_one_sided(labels)
     made = dict(corpus.files)
     for split, asked in parts.items():
-        made[f"queries/{split}.jsonl"] = _lines(Question(one.id, one.text)._asdict() for one in asked)
-        made[f"evaluation-only/{split}.jsonl"] = _lines(_label(one, corpus.places) for one in asked)
-    made["passages.jsonl"] = _lines(_placed(collection.passages, corpus.places))
-    made["dataset.yaml"] = _card(name, collection.independent_draws)
-    return Made(made, _summary(collection, corpus, parts))
+        made[f"queries/{split}.jsonl"] = lines(Question(one.id, one.text)._asdict() for one in asked)
+        made[f"evaluation-only/{split}.jsonl"] = lines(labels[split])
+    made["passages.jsonl"] = lines(_placed(collection.passages, corpus.places))
+    made["dataset.yaml"] = card(name, collection.independent_draws)
+    told = f"{len(collection.passages)} passages in {len(corpus.files)} documents"
+    return Made(made, summary(told, labels, collection.notes))
 
 
 def _groups(collection: Collection) -> dict[tuple[str, str], str]:
@@ -58,19 +51,6 @@ def _groups(collection: Collection) -> dict[tuple[str, str], str]:
     for one in collection.questions:
         sets.append([("question", one.id), *(("document", document_of.get(name, name)) for name in one.about)])
     return {name: "\0".join(group) for name, group in joined(sets).items()}
-
-
-def _refuse_one_sided(parts: Mapping[str, Sequence[Asked]]) -> None:
-    findings = []
-    for split, asked in parts.items():
-        answerable = sum(one.unanswerable is None for one in asked)
-        if not 0 < answerable < len(asked):
-            findings.append(
-                f"{split}: {answerable} answerable and {len(asked) - answerable} unanswerable questions; a threshold "
-                "needs both, take another --seed or --dev-share, or more documents"
-            )
-    if findings:
-        raise BadInputError("\n".join(findings))
 
 
 def _pages(
@@ -129,22 +109,3 @@ def _placed(passages: Iterable[Passage], places: Mapping[str, tuple[str, int]]) 
     for one in passages:
         path, offset = places[one.id]
         yield {"id": one.id, "path": path, "start": offset, "end": offset + len(one.text)}
-
-
-def _card(name: str, independent_draws: bool) -> bytes:
-    """dataset.yaml; JSON text is YAML text. In which languages a source is, its files do not say."""
-    lines = [f"name: {json.dumps(name)}", "languages: []", f"independent_draws: {str(independent_draws).lower()}"]
-    return "\n".join([*lines, "group_by: document", ""]).encode("utf-8")
-
-
-def _lines(rows: Iterable[object]) -> bytes:
-    return b"".join(canonical_json(row) + b"\n" for row in rows)
-
-
-def _summary(collection: Collection, corpus: Corpus, parts: Mapping[str, Sequence[Asked]]) -> str:
-    told = [f"{len(collection.passages)} passages in {len(corpus.files)} documents"]
-    for split, asked in parts.items():
-        told.append(
-            f"{split} {len(asked)} questions, {sum(one.unanswerable is not None for one in asked)} unanswerable"
-        )
-    return "; ".join([*told, *collection.notes])

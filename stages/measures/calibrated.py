@@ -85,10 +85,13 @@ SELECTIVE = {
 }
 
 
-def selective_table(name: str, found: Mapping[str, Any]) -> str:
-    """The figures of `selective_metrics` over one set of scores, over all thresholds; "-" for what is undefined."""
-    rows = ((title, "-" if found[key] is None else cell(found[key])) for key, title in SELECTIVE.items())
-    return aligned([("over all thresholds", name), *rows])
+def selective_table(sets: Mapping[str, Mapping[str, Any]]) -> str:
+    """One column for each named set of `selective_metrics`, over all thresholds; "-" for what is undefined."""
+    rows = (
+        (title, *("-" if one[key] is None else cell(one[key]) for one in sets.values()))
+        for key, title in SELECTIVE.items()
+    )
+    return aligned([("over all thresholds", *sets), *rows])
 
 
 def _title(name: str) -> str:

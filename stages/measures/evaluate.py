@@ -14,7 +14,7 @@ from stages.measures.refusal import confusion, refusal_metrics
 from stages.measures.relevance import holds, is_expected_image, relevant_ids
 from stages.measures.selective import selective_metrics
 from stages.measures.units import units_of
-from stages.records import Category, Decision, Entry, Label, Record, Span, TopKind
+from stages.records import Category, Decision, Entry, Label, Record, Shown, Span, TopKind, unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,13 @@ def _met(record: Record, label: Label, entries: Mapping[str, Entry]) -> Label:
 
 
 def judge_all(
-    records: Sequence[Record], labels: Sequence[Label], entries: Mapping[str, Entry], verified: Mapping[str, bool]
+    records: Sequence[Record],
+    labels: Sequence[Label],
+    entries: Mapping[str, Entry],
+    verified: Mapping[str, bool],
+    shown: Shown = unseen,
 ) -> list[Judged]:
-    """Judge every record, in the records' order; `verified` by question id.
+    """Judge every record, in the records' order; `verified` by question id; `shown` is told how far it is.
 
     Raises BadInputError listing every question that records, labels and `verified` do not each hold exactly once, and
     every place in a label that the corpus does not have.
@@ -109,8 +113,8 @@ def judge_all(
     ]
     if findings:
         raise BadInputError("\n".join(findings))
-    units = units_of(labels, "document")
-    judged = (judge(record, expected[record.id], entries, verified[record.id]) for record in records)
+    units, told = units_of(labels, "document"), shown(records, len(records), "questions judged")
+    judged = (judge(record, expected[record.id], entries, verified[record.id]) for record in told)
     return [replace(one, unit=units[one.id]) for one in judged]
 
 

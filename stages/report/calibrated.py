@@ -31,9 +31,9 @@ svg .axis, svg .threshold, svg .step.error {{ stroke: #1d2733; }}
 svg .threshold {{ stroke-dasharray: 5 4; }}
 svg .step {{ fill: none; stroke-width: 1.75; }}
 svg .step.answerable, svg .step.dev {{ stroke: #1f6f8b; }}
-svg .step.unanswerable {{ stroke: #b4531c; }}
+svg .step.unanswerable, svg .step.holdout {{ stroke: #b4531c; }}
 svg tspan.answerable, svg tspan.dev, svg .dot.answerable, svg .dot.dev {{ fill: #1f6f8b; }}
-svg tspan.unanswerable, svg .dot.unanswerable {{ fill: #b4531c; }}
+svg tspan.unanswerable, svg .dot.unanswerable, svg tspan.holdout, svg .dot.holdout {{ fill: #b4531c; }}
 </style>
 </head>
 <body>

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stages.corpus.terms import Term, Vocabulary, terms
 from stages.errors import BadInputError
 from stages.exact import log, snap
-from stages.records import Candidate, Entry
+from stages.records import Candidate, Entry, Shown, unseen
 
 DECIMALS = 6
 LARGEST_SUM = 2**53
@@ -172,14 +172,17 @@ class Counted(NamedTuple):
     length: int
 
 
-def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary) -> list[Counted]:
-    """The terms of every entry, in the order given. What identifies a document makes none of its fields longer."""
+def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary, shown: Shown = unseen) -> list[Counted]:
+    """The terms of every entry, in the order given; `shown` is told how far it is.
+
+    What identifies a document makes none of its fields longer.
+    """
     fronts = front_matters(entries)
 
     def counted(words: str) -> Counter[str]:
         return Counter(with_pairs(terms(words, vocabulary)))
 
-    found = [counted(entry_words(entry, fronts)) for entry in entries]
+    found = [counted(entry_words(entry, fronts)) for entry in shown(entries, len(entries), "entries")]
     own = [counted(_own_words(entry)) if entry.front_matter else None for entry in entries]
     return [Counted(all_, (all_ if some is None else some).total()) for all_, some in zip(found, own, strict=True)]
 

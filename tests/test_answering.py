@@ -264,4 +264,4 @@ def test_a_key_of_front_matter_is_asked_of_its_document(question: str, outcome: 
     """A title may hold the key's word, a table elsewhere agree or not, another document have the key or the title."""
     record = make_answerer(FILES | MEMOS).answer(Question("q", question), "lexical")
     answered = (record.citations[0].path, record.answer) if record.support else record.refusal
-    assert answered == outcome
+    assert answered == outcome and (not record.support or record.signal == 1)

@@ -55,12 +55,16 @@ def covers(asked: Asked, source: Source, params: SupportParams) -> bool:
     """True when some statement of the source answers the whole question."""
     entry = source.entry
     if asked.keys and (entry.path in asked.keys or entry.front_matter or entry.kind == "chunk"):
-        return entry.front_matter and asked.keys.get(entry.path) == frozenset(source.name)
+        return _gives_key(asked, source)
     attributes = {term for term in asked.weights if term.startswith(REQUIRED)}
     if entry.kind == "field" and not _asks_for(asked, source, params):
         return False
     told = (one for one in source.says if attributes <= one.terms)
     return any(0 < statement_share(asked, one) >= _needed(one, params) for one in told)
+
+
+def _gives_key(asked: Asked, source: Source) -> bool:
+    return source.entry.front_matter and asked.keys.get(source.entry.path) == frozenset(source.name)
 
 
 def _asks_for(asked: Asked, field: Source, params: SupportParams) -> bool:
@@ -79,7 +83,12 @@ def best_mention(asked: Asked, source: Source) -> tuple[Mention, ...]:
 
 
 def coverage(asked: Asked, source: Source) -> float:
-    """Share of the question that the best statement of the source holds, 0 to 1; see `statement_share`."""
+    """Share of the question that the best statement of the source holds, 0 to 1; see `statement_share`.
+
+    All of it where the source is the key of front matter that is asked for, even if the rest is nothing but names.
+    """
+    if _gives_key(asked, source):
+        return 1.0
     return max((statement_share(asked, one) for one in source.says), default=0.0)
 
 

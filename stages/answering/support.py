@@ -83,13 +83,8 @@ def best_mention(asked: Asked, source: Source) -> tuple[Mention, ...]:
 
 
 def coverage(asked: Asked, source: Source) -> float:
-    """Share of the question that the best statement of the source holds, 0 to 1; see `statement_share`.
-
-    All of it where the source is the key of front matter that is asked for, even if the rest is nothing but names.
-    """
-    if _gives_key(asked, source):
-        return 1.0
-    return max((statement_share(asked, one) for one in source.says), default=0.0)
+    """Share of the question that the best statement of the source holds, 0 to 1; see `statement_share`."""
+    return part_coverage(asked, source, asked.weights)
 
 
 def statement_share(asked: Asked, statement: Statement) -> float:
@@ -109,7 +104,12 @@ def _share(asked: Asked, statement: Statement, terms: Iterable[str]) -> float:
 
 
 def part_coverage(asked: Asked, source: Source, part: Iterable[str]) -> float:
-    """How well the source answers one conjunct about the subject of the whole question."""
+    """How well the source answers one conjunct about the subject of the whole question.
+
+    Wholly where it is the key of front matter that is asked for, even if the rest is nothing but names.
+    """
+    if _gives_key(asked, source):
+        return 1.0
     return max((_share(asked, one, part) for one in source.says), default=0.0)
 
 

@@ -1,4 +1,5 @@
-"""`frostline`: ask the frozen system, verify all that is here, print results, compare weights, check the ledger.
+"""`frostline`: ask the frozen system, verify all that is here, print and explain results, compare weights and runs,
+check the ledger.
 
 Run it in the project's folder; `calibrate`, for the scores of any other system, `check` and `import`, for any dataset,
 run anywhere.
@@ -13,7 +14,19 @@ from fractions import Fraction
 
 import msgspec
 
-from stages import calibrate, check, exporting, files, history, importing, importing_scores, results, trial
+from stages import (
+    calibrate,
+    check,
+    compare,
+    explain,
+    exporting,
+    files,
+    history,
+    importing,
+    importing_scores,
+    results,
+    trial,
+)
 from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
@@ -144,6 +157,10 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("weights", nargs="+", type=_weight, metavar="WEIGHT", help="false refusals per false accept")
     one.add_argument("--system", help="default: all in params.yaml")
     one.set_defaults(command=_weights)
+    one = commands.add_parser("explain", help="how one question went through a system, and what went wrong first")
+    explain.add_arguments(one)
+    one = commands.add_parser("compare", help="what changed from one evaluated run to another: revisions, experiments")
+    compare.add_arguments(one)
     one = commands.add_parser(
         "calibrate", help="freeze a threshold over your own system's scores; --apply it to a holdout"
     )

@@ -26,6 +26,7 @@ from stages.measures.holdout import Evaluated, borrowed, optimism
 from stages.measures.intervals import with_intervals
 from stages.measures.perquestion import query_rows
 from stages.measures.rate import rate
+from stages.measures.relevance import what_is_indexed
 from stages.measures.units import units_of
 from stages.originals import read_index
 from stages.params import CalibrateParams, DatasetCard, load_section, load_systems, of_params
@@ -45,10 +46,10 @@ def evaluate(
     paths: Namespace, frozen: Threshold, answered: Answered, labels: list[Label], weight: Fraction
 ) -> Evaluated:
     """Judge one system's answers, write its queries.json."""
-    entries = {entry.id: entry for entry in read_index(paths.index).entries}
     records = answered.scored.records
-    judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records), progress)
-    rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged, entries)
+    verified = verified_citations(paths.corpus, records)
+    judged = judge_all(records, labels, what_is_indexed(read_index(paths.index)), verified, progress)
+    rows = query_rows(records, answered.decisions, {label.id: label for label in labels}, judged)
     files.write_rows(
         files.in_system(paths.holdout, frozen.system, "queries.json"), {"system": frozen.system, "queries": rows}
     )
@@ -83,10 +84,14 @@ def inferred(
 
 
 def encoder_figures(paths: Namespace, questions: list[Question], labels: list[Label]) -> dict[str, Any]:
-    """How the encoder pairs the contract's phrases with their images, and how much of exact search HNSW found."""
+    """How the encoder pairs the contract's phrases with their images, and how much of exact search HNSW found.
+
+    An image that was left out of the index has no vector, and its phrase no part in this.
+    """
     asked = {question.id: question.text for question in questions}
-    pairs = [label for label in labels if label.contract and label.category == "image"]
     exact = exact_neighbours(paths, read_index(paths.index))
+    pairs = [label for label in labels if label.contract and label.category == "image"]
+    pairs = [label for label in pairs if label.expected_image in exact.rows]
     paired = encoder_metrics(
         [exact.vectors[exact.rows[label.expected_image or ""]] for label in pairs],
         [exact.embed(asked[label.id]) for label in pairs],

@@ -6,7 +6,7 @@ floats, UTF-8 and "\\n" line ends, so that equal content is equal bytes.
 
 `stages.settings`, `stages.originals`, `stages.arrays`, `stages.artifacts` and `stages.results` read through here. Files
 are opened elsewhere too: `stages.scores` reads those of other systems, `stages.stage.watch` hashes what a stage opened,
-hnswlib loads the index that `stages.arrays` checked, and git reads the ledger's history (`stages.history`).
+hnswlib loads the index that `stages.arrays` checked, and git reads the ledger's history (`stages.git`).
 """
 
 import csv

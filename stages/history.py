@@ -1,21 +1,17 @@
-"""Whether the ledger has lost a line: git knows every version of the file that was committed or staged.
-
-The one module that runs git. Names are handed over as arguments, never through a shell.
-"""
+"""Whether the ledger has lost a line: git knows every version of the file that was committed or staged."""
 
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from stages import files
 from stages.calibration.ledger import Seen, gone, key
-from stages.errors import BadInputError, StaleThresholdError
+from stages.errors import StaleThresholdError
+from stages.git import run_git
 
-OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 AFTERWARDS = "  afterwards `dvc repro -f -s evaluate_holdout && dvc repro` sorts them in"
 
 
@@ -85,47 +81,35 @@ def read_history(path: Path) -> History:
     """Every version of a file in a checkout that HEAD's history and the index have; BadInputError when git fails."""
     folder, name, lines, findings = path.parent, path.name, [], []
     for blob, revision in _versions(folder, name).items():
-        data = _git(folder, "cat-file", "blob", blob)
+        data = run_git(folder, "cat-file", "blob", blob)
         rows, wrong = files.parse_jsonl(data, Seen)
         lines += [(revision, row) for row in rows.values()]
         findings += [f"{_place(revision)}:{name}:{number}: {text}" for number, text in wrong]
-    shallow = _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
-    return History(lines, findings, int(_git(folder, "rev-list", "--count", "HEAD")) if shallow else None)
+    shallow = run_git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    return History(lines, findings, int(run_git(folder, "rev-list", "--count", "HEAD")) if shallow else None)
 
 
 def _versions(folder: Path, name: str) -> dict[str, str]:
     """Object names of all contents the file ever had to the revision that had each first, oldest first."""
     found: dict[str, str] = {}
     for commit in _commits(folder, name):
-        for entry in _entries(_git(folder, "ls-tree", "-z", commit, "--", name)):
+        for entry in _entries(run_git(folder, "ls-tree", "-z", commit, "--", name)):
             if entry[1] == "blob":
                 found.setdefault(entry[2], commit)
-    for entry in _entries(_git(folder, "ls-files", "--stage", "-z", "--", name)):
+    for entry in _entries(run_git(folder, "ls-files", "--stage", "-z", "--", name)):
         found.setdefault(entry[1], "" if entry[2] == "0" else f":{entry[2]}")
     return found
 
 
 def _commits(folder: Path, name: str) -> list[str]:
     """Commits that changed the file, oldest first, also those on a branch whose change a merge threw away."""
-    if not _git(folder, "rev-parse", "--quiet", "--verify", "HEAD", unborn=True):
+    if not run_git(folder, "rev-parse", "--quiet", "--verify", "HEAD", unborn=True):
         return []
     order = ("--reverse", "--topo-order", "--full-history")
-    return _git(folder, "rev-list", *order, "HEAD", "--", name).decode("ascii").split()
+    return run_git(folder, "rev-list", *order, "HEAD", "--", name).decode("ascii").split()
 
 
 def _entries(listing: bytes) -> Iterator[list[str]]:
     """Columns of what git lists with -z, without the names."""
     for entry in listing.split(b"\0")[:-1]:
         yield entry.partition(b"\t")[0].decode("ascii").split()
-
-
-def _git(folder: Path, *arguments: str, unborn: bool = False) -> bytes:
-    """What git prints; BadInputError with its message when it fails. unborn: status 1 says no, it is no failure."""
-    # a hook's own variables would point git at another place than the folder
-    inherited = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
-    command = ["git", "--literal-pathspecs", *arguments]
-    done = subprocess.run(command, cwd=folder, env=inherited, capture_output=True, check=False)
-    if done.returncode and not (unborn and done.returncode == 1):
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise BadInputError(f"git {arguments[0]}: exit status {done.returncode}: {said}")
-    return done.stdout

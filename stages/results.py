@@ -12,6 +12,7 @@ import msgspec
 
 from stages.files import of_system, read_json, read_jsonl, refuse_made
 from stages.measures.evaluate import Judged, aggregate
+from stages.measures.evidence import CauseName
 from stages.measures.intervals import with_intervals
 from stages.params import SYSTEMS
 from stages.records import REASONS, UNANSWERABLE_KINDS, Record
@@ -113,10 +114,19 @@ class Encoder(TypedDict):
     hnsw_recall_of: Pair
 
 
+class OfCause(TypedDict):
+    """The wrong decisions of one cause (`stages.measures.attribution`)."""
+
+    questions: int
+    weighted_error: float
+    details: dict[str, int]
+
+
 class OfSystem(TypedDict):
-    """What a system's figures hold beside what `aggregate` gives."""
+    """What a system's figures hold beside what `aggregate` gives, and of that what is named by the data."""
 
     threshold: Bar
+    causes: dict[CauseName, OfCause]
     borrowed: NotRequired[dict[str, Cost]]
     shift: NotRequired[dict[str, Moved | None]]
 
@@ -194,6 +204,8 @@ def _judged_findings(one: Judged) -> Iterator[str]:
         "signal, top: both are there, or neither": (one.signal is None) == (one.top is None),
         "refusal: none with support, else a known reason": one.refusal in ((None,) if one.support else REASONS),
         "ranks begin at 1": min(ranks, default=1) >= 1,
+        "lost: the answer to an answerable question has one, or is right": (one.lost is not None)
+        == (one.answerable and not one.correct_if_accepted),
         "context: expected counts": min(msgspec.to_builtins(one.context).values()) >= 0,
     }
     yield from (text for text, holds in rules.items() if not holds)

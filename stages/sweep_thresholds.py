@@ -10,6 +10,7 @@ from stages.calibration.sweep import Row, cells, sweep
 from stages.calibration.threshold import Swept, dev_set_hash
 from stages.errors import BadInputError
 from stages.measures.evaluate import judge_all
+from stages.measures.relevance import what_is_indexed
 from stages.originals import read_index
 from stages.params import CalibrateParams, load_systems, of_params
 from stages.records import TOP_KINDS
@@ -25,7 +26,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     Where each kind of best candidate has a threshold, each has a sweep and a frontier of its own as well.
     """
     calibrate = of_params(CalibrateParams, "calibrate", params)
-    entries = {entry.id: entry for entry in read_index(paths.index).entries}
+    indexed = what_is_indexed(read_index(paths.index))
     labels = files.read_labels(paths.labels)
     if len({label.answerable for label in labels}) < 2:
         raise BadInputError(f"{paths.labels}: a threshold needs both answerable and unanswerable questions")
@@ -33,7 +34,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     for system in load_systems(params):
         source = files.of_system(paths.records, system)
         records = artifacts.read_scored(paths.records, system).records
-        judged = judge_all(records, labels, entries, verified_citations(paths.corpus, records), progress)
+        judged = judge_all(records, labels, indexed, verified_citations(paths.corpus, records), progress)
         parts = {
             "": judged,
             **{f".{kind}": [row for row in judged if (row.top or "text") == kind] for kind in TOP_KINDS},

@@ -23,18 +23,21 @@ from stages import arrays, artifacts, files, results, settings
 from stages.assemble import naming, read_checkpoint, read_neighbours
 from stages.calibration.cells import Columns
 from stages.calibration.ledger import Seen
+from stages.compare import read_evaluation
 from stages.corpus.index import index_originals, refusals
 from stages.corpus.terms import split_vocabulary
 from stages.encoder import features, text
 from stages.encoder.checkpoint import Checkpoint, embed_texts, to_arrays
 from stages.errors import FrostlineError
+from stages.explain import read_explained
 from stages.hashing import sha256
+from stages.measures.flips import Run, compare_runs, compared_text
 from stages.measures.ledger import asked
 from stages.measures.table import result_table
 from stages.originals import read_index
 from stages.params import DatasetCard, IndexParams, NeighboursParams, load_section
 from stages.project import read_project
-from stages.records import File, Part, Vectors
+from stages.records import TOP_KINDS, File, Part, Vectors
 from stages.report.inputs import parse_sweep
 from stages.retrieval import lexical
 from stages.retrieval.neighbours import quantise
@@ -163,8 +166,8 @@ def _squad(root: Path) -> object:
 
 
 def readers() -> Iterator[Reader]:
-    """All of them, for a finished project with `write_inputs`. No program reads the other artifacts: curve.csv and
-    *.frontier.csv are for people and DVC's plots."""
+    """All of them, for a finished project with `write_inputs`. No program reads curve.csv; and of a system with a
+    threshold by kind, the sweeps of each kind and the frontier of both: they are for people and DVC's plots."""
     for path in ("params.yaml", "dvc.yaml"):
         yield Reader(path, read_project)
     yield _of(_card, f"{SMALL}/dataset.yaml")
@@ -208,9 +211,26 @@ def _of_system(system: str) -> Iterator[Reader]:
         yield Reader(f"artifacts/{path}", partial(_in, read, path.split("/")[0], system))
     sweep = f"artifacts/sweep/{system}.csv"
     yield Reader(sweep, lambda root: parse_sweep(files.read_text(root / sweep), sweep))
+    kinds = [f"{system}.{kind}" for kind in TOP_KINDS] if system == "neural" else [system]
+    frontiers = (f"sweep/{name}.frontier.csv" for name in kinds)
+    for path in (*frontiers, f"threshold/{system}.json", f"holdout/{system}/queries.json"):
+        yield Reader(f"artifacts/{path}", partial(_run, system))
     held: dict[str, ReadOf] = {"answers.json": artifacts.read_answered, "queries.json": read_queries}
     for name, load in held.items():
         yield Reader(f"artifacts/holdout/{system}/{name}", partial(_in, load, "holdout", system))
+    yield Reader(f"artifacts/holdout/{system}/queries.json", partial(_in, _explained, "holdout", system))
+
+
+def _run(system: str, root: Path) -> object:
+    """As `frostline compare` reads a run, and tells it."""
+    places = {name: root / "artifacts" / name for name in ("holdout", "threshold", "sweep")}
+    run = Run("here", "0" * 40, "0" * 64, {system: read_evaluation(places, system)})
+    return compared_text(compare_runs(run, run, None, independent_draws=False))
+
+
+def _explained(folder: Path, system: str) -> object:
+    records = artifacts.read_answered(folder, system).scored.records
+    return read_explained(folder, system, [record.id for record in records])
 
 
 def _in(read: ReadOf, folder: str, system: str, root: Path) -> object:

@@ -93,15 +93,21 @@ FILES = {
 }
 
 
-def make_answerer(data: dict[str, bytes]) -> Answerer:
+CHUNKING = load_section(IndexParams, "index", PARAMS["index"])
+
+
+def make_answerer(
+    data: dict[str, bytes], sections: settings.Words = SECTIONS, chunking: IndexParams = CHUNKING
+) -> Answerer:
     read = [(File(path, sha256(one), len(one)), one) for path, one in sorted(data.items())]
-    entries, _ = index_originals(read, SECTIONS, load_section(IndexParams, "index", PARAMS["index"]))
+    entries, _ = index_originals(read, sections, chunking)
     ids = tuple(entry.id for entry in entries)
     rows = {name: row for row, name in enumerate(ids)}
-    lexical = build_lexical(count_terms(entries, WORDS))
+    words, cues = split_vocabulary(sections)
+    lexical = build_lexical(count_terms(entries, words))
     return Answerer(
-        library=Library(ids, {entry.id: entry for entry in entries}, lexical, WORDS, rows),
-        cues=CUES,
+        library=Library(ids, {entry.id: entry for entry in entries}, lexical, words, rows),
+        cues=cues,
         retrieval=replace(load_section(RetrievalParams, "retrieval", PARAMS["retrieval"]), pool=30),
         context=load_section(ContextParams, "context", PARAMS["context"]),
         support=load_section(SupportParams, "support", PARAMS["support"]),

@@ -1,5 +1,6 @@
 """What cannot be used is refused, all of it at once, or left out and counted: `index.on_bad_file`."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -15,9 +16,9 @@ from stages import originals
 from stages.corpus.index import index_originals, refusals
 from stages.corpus.pngchunks import Chunk, read_chunks
 from stages.errors import BadInputError
-from stages.files import hashed, read_json
+from stages.files import hashed, read_json, read_labels
 from stages.originals import list_originals, read_index, read_original, read_originals, snapshot_hash
-from stages.params import IndexParams
+from stages.params import SYSTEMS, IndexParams
 from stages.records import File, Rejected
 from stages.settings import read_vocabulary
 from tests.project import ROOT, SMALL, Project
@@ -235,3 +236,23 @@ def test_what_is_skipped_is_reported_bound_and_verified(skipping: Project) -> No
         assert f"{path}: " in skipping.python(*VERIFY, status=3).stderr
         (corpus / path).unlink() if before is None else (corpus / path).write_bytes(before)
     skipping.python(*VERIFY)
+
+
+@pytest.mark.pipeline
+def test_questions_about_what_was_left_out_are_wrong_for_that(damaged: Project) -> None:
+    """An image without a caption and a document go bad; the labels that name them are right all the same."""
+    labels = read_labels(damaged.root / SMALL / "evaluation-only/holdout.jsonl")
+    image = next(one.expected_image for one in labels if one.split == "heldout")
+    document = next(one.evidence[0][0].path for one in labels if one.category == "field")
+    gone = {one.id for one in labels if one.expected_image == image}
+    gone |= {one.id for one in labels if any(all(span.path == document for span in group) for group in one.evidence)}
+    write(damaged.root / SMALL / "corpus", {str(image): b"\x89PNG", document: b"\xff\xfe"})
+    damaged.edit("params.yaml", "on_bad_file: error", "on_bad_file: skip")
+    damaged.dvc("repro", "--quiet")
+    for system in SYSTEMS:
+        rows = json.loads((damaged.root / f"artifacts/holdout/{system}/queries.json").read_bytes())["queries"]
+        rejected = {"name": "not_indexed", "detail": "rejected", "short": None}
+        assert gone == {one["id"] for one in rows if one["cause"] == rejected}
+    assert damaged.python(*VERIFY).stdout.startswith("verified: ")
+    told = damaged.python("-m", "stages.cli", "explain", min(gone)).stdout
+    assert "evidence (*) in no entry" in told and "first wrong   not_indexed (rejected): " in told

@@ -39,7 +39,7 @@ from tests.project import LEDGER, ROOT, SMALL, Project
 pytestmark = pytest.mark.pipeline
 
 LABELS, CAPTIONS = f"{SMALL}/evaluation-only/dev.jsonl", f"{SMALL}/training/captions.jsonl"
-UNREAD = re.compile(r"artifacts/(encoder/curve\.csv|sweep/.+\.(frontier|image|text)(\.frontier)?\.csv)")
+UNREAD = re.compile(r"artifacts/(encoder/curve\.csv|sweep/.+\.(image|text)\.csv|sweep/neural\.frontier\.csv)")
 """For people and DVC's plots."""
 READERS = list(readers())
 LARGE = (HNSW, "vectors/checkpoint.npz")

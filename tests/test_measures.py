@@ -19,7 +19,7 @@ from stages.measures.evaluate import Judged, aggregate, judge, judge_all, outcom
 from stages.measures.ranking import first_relevant_rank, hit_at, mrr_at, ranking_metrics
 from stages.measures.rate import number, rate
 from stages.measures.refusal import Confusion, confusion, refusal_metrics
-from stages.measures.relevance import relevant_ids
+from stages.measures.relevance import Indexed
 from stages.records import Candidate, Citation, Context, Decision, Entry, Label, Record, Span
 from stages.wellformed import label_findings
 
@@ -31,6 +31,7 @@ SECOND = Entry("c2", "chunk", "docs/a.md", "bb", "v1", "beta gamma delta epsilon
 OTHER = Entry("c3", "chunk", "docs/b.md", "cc", "v1", "gamma zeta", ("B",), 0, 10)
 FIELD = Entry("f1", "field", "docs/a.md", "bb", "v1", "name", ("A",), 11, 22, "gamma", 11, 16, "c2")
 ENTRIES = {entry.id: entry for entry in (IMAGE, FIRST, SECOND, OTHER, FIELD)}
+INDEXED = Indexed(ENTRIES)
 
 
 def make_label(**changes: Any) -> Label:
@@ -190,12 +191,15 @@ def test_agrees_with_scikit_learn(rows: list[tuple[bool, bool]]) -> None:
 
 
 def test_relevant_is_what_holds_a_whole_alternative_or_is_the_image() -> None:
-    assert relevant_ids(make_label(), ENTRIES.values()) == {"c1", "c2", "f1"}
-    assert relevant_ids(make_label(evidence=((Span("docs/a.md", 5, 17),),)), ENTRIES.values()) == frozenset()
-    assert relevant_ids(make_label(evidence=((Span("docs/b.md", 0, 10),),)), ENTRIES.values()) == {"c3"}
-    image = image_label()
-    assert relevant_ids(image, ENTRIES.values()) == {"i1"}
-    assert relevant_ids(refusal_label("missing"), ENTRIES.values()) == frozenset()
+    twin = replace(IMAGE, id="images/2.png", path="images/2.png", twins=("images/1.png",))
+    indexed = Indexed(ENTRIES | {"i1": replace(IMAGE, twins=("images/2.png",)), twin.id: twin})
+    assert indexed.holders(make_label()) == (("c1", "c2"), ("c2", "f1"))
+    assert indexed.holders(make_label(evidence=((Span("docs/a.md", 5, 17),),))) == ((),)
+    assert indexed.holders(make_label(evidence=((Span("docs/b.md", 0, 10), Span("docs/a.md", 0, 3)),))) == (
+        ("c1", "c3"),
+    )
+    assert INDEXED.holders(image_label()) == (("i1",),) and indexed.holders(image_label()) == (("i1", "images/2.png"),)
+    assert indexed.holders(refusal_label("missing")) == ()
 
 
 def test_a_group_is_visible_when_one_alternative_lies_whole_in_one_entry() -> None:
@@ -330,14 +334,14 @@ def test_citations_are_counted_over_what_was_answered() -> None:
 
 
 def test_a_record_is_judged_without_any_threshold() -> None:
-    row = judge(make_record(), make_label(contract=True), ENTRIES, verified=True)
+    row = judge(make_record(), make_label(contract=True), INDEXED, verified=True)
     assert (row.rank_before, row.rank_after, row.correct_if_accepted) == (2, 1, True)
     assert (row.id, row.contract, row.kind, row.answerable, row.signal, row.cited) == ("q", True, None, True, 0.5, True)
     assert outcome(row, ANSWERED).correct and not outcome(row, REFUSED).correct
 
 
 def test_a_refusal_is_right_for_an_unanswerable_question() -> None:
-    row = judge(make_record(), refusal_label("missing"), ENTRIES, verified=True)
+    row = judge(make_record(), refusal_label("missing"), INDEXED, verified=True)
     assert (row.rank_before, row.rank_after, row.kind) == (None, None, "missing")
     assert outcome(row, REFUSED).correct and not outcome(row, ANSWERED).correct
 
@@ -359,7 +363,7 @@ def four_questions() -> tuple[list[Record], list[Decision], list[Label]]:
 def test_the_metrics_of_one_system() -> None:
     records, decisions, labels = four_questions()
     metrics = aggregate(
-        judge_all(records, labels[::-1], ENTRIES, {f"q{n}": True for n in range(1, 5)}), decisions, WEIGHT
+        judge_all(records, labels[::-1], INDEXED, {f"q{n}": True for n in range(1, 5)}), decisions, WEIGHT
     )
     sides = {side: tuple(metrics[side][name] for name in Confusion._fields) for side in ("gate", "support", "decision")}
     assert sides == {"gate": (1, 2, 1, 0), "support": (1, 1, 1, 1), "decision": (1, 1, 1, 1)}
@@ -386,7 +390,7 @@ def test_judged_rows_survive_json_and_give_the_same_numbers() -> None:
     import msgspec
 
     records, decisions, labels = four_questions()
-    judged = judge_all(records, labels, ENTRIES, {f"q{n}": True for n in range(1, 5)})
+    judged = judge_all(records, labels, INDEXED, {f"q{n}": True for n in range(1, 5)})
     again = msgspec.json.decode(msgspec.json.encode(judged), type=list[Judged])
     assert again == judged and aggregate(again, decisions, WEIGHT) == aggregate(judged, decisions, WEIGHT)
 
@@ -397,7 +401,7 @@ def test_records_and_labels_are_joined_strictly_and_everything_is_listed() -> No
     nowhere = ((Span("docs/nowhere.md", 0, 4),),)
     labels += [make_label(id="q4", evidence=nowhere), make_label(id="q5", expected_image="images/none.png")]
     with pytest.raises(BadInputError) as caught:
-        judge_all(records, labels, ENTRIES, {"q1": True})
+        judge_all(records, labels, INDEXED, {"q1": True})
     assert str(caught.value).splitlines() == [
         "records: q1: stands there 2 times",
         "labels: q2: stands there 2 times",
@@ -424,10 +428,10 @@ def test_a_label_that_contradicts_itself_is_told_everything() -> None:
 def test_a_record_of_another_index_is_refused() -> None:
     stranger = (Candidate("c8", 1.0), Candidate("c9", 1.0))
     with pytest.raises(BadInputError, match="q: not in the index: c8, c9"):
-        judge(make_record(candidates=stranger), make_label(), ENTRIES, verified=True)
+        judge(make_record(candidates=stranger), make_label(), INDEXED, verified=True)
 
 
 def test_every_record_needs_its_decision() -> None:
     records, decisions, labels = four_questions()
     with pytest.raises(ValueError):
-        aggregate(judge_all(records, labels, ENTRIES, {f"q{n}": True for n in range(1, 5)}), decisions[1:], WEIGHT)
+        aggregate(judge_all(records, labels, INDEXED, {f"q{n}": True for n in range(1, 5)}), decisions[1:], WEIGHT)

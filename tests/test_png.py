@@ -17,6 +17,7 @@ from stages.errors import BadInputError
 from stages.hashing import sha256
 from stages.measures.evaluate import judge_all
 from stages.measures.perquestion import query_rows
+from stages.measures.relevance import Indexed
 from stages.params import IndexParams
 from stages.records import Decision, File, Label, Question, Record
 from tests.project import ROOT
@@ -203,8 +204,8 @@ def test_images_with_the_same_pixels_are_equally_right() -> None:
     decision = Decision(0.1, True, "answered", None)
     for expected, right in {**dict.fromkeys(files, True), "images/1.png": False}.items():
         label = Label("q", "image", None, False, expected, None, (), None, None)
-        judged = judge_all([record], [label], answerer.library.entries, {"q": True})
-        (row,) = query_rows([record], [decision], {"q": label}, judged, answerer.library.entries)
+        judged = judge_all([record], [label], Indexed(answerer.library.entries), {"q": True})
+        (row,) = query_rows([record], [decision], {"q": label}, judged)
         assert (judged[0].correct_if_accepted, row["correct"]) == (right, right)
         assert row["relevant"] == (sorted(files) if right else ["images/1.png"])
 

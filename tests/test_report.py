@@ -21,8 +21,10 @@ from stages.calibration.ledger import Result, Seen, holdout_hash
 from stages.calibration.sweep import Row, cells, choose, sweep
 from stages.calibration.threshold import Binding, DevFigures, Threshold, sealed
 from stages.errors import BadInputError
+from stages.measures.attribution import cause
 from stages.measures.context import ContextCounts
 from stages.measures.evaluate import Judged, aggregate, outcome
+from stages.measures.evidence import CAUSES, Cause, cause_text
 from stages.measures.intervals import wilson, with_intervals
 from stages.measures.ledger import Look, looks
 from stages.measures.stability import stability
@@ -74,17 +76,19 @@ def make_query(name: str = "q", **changes: Any) -> Query:
     ranked = (Candidate("docs/a.md#f1", 0.9), Candidate("docs/a.md#c1", 0.5))
     query = Query(
         name, f"text of {name}", "answered", None, None, True, "text", 0.9, None, "5 kg", ranked, ("docs/a.md#c1",),
-        CONTEXT, True, make_label(name),
+        CONTEXT, True, None, make_label(name),
     )  # fmt: skip
-    return replace(query, **changes)
+    cause = None if changes.get("correct", True) else Cause("wrong_candidate", "answered")
+    return replace(query, **{"cause": cause, **changes})
 
 
 def make_judged(query: Query) -> Judged:
-    label = query.label
+    label, right = query.label, (query.correct or query.status == "refused") and query.label.answerable
+    lost = None if right or not label.answerable else Cause("wrong_candidate")
     return Judged(
         query.id, label.category, label.split, label.contract, label.unanswerable_kind,
         None if query.signal is None else "text", query.signal,
-        query.support, query.refusal, query.correct or query.status == "refused", 1, 2, True, True, COUNTS, query.id,
+        query.support, query.refusal, right, 1, 2, True, True, COUNTS, (("docs/a.md#c1",),), lost, query.id,
     )  # fmt: skip
 
 
@@ -107,8 +111,9 @@ def make_queries(signals: Iterable[float | None], threshold: float | None, prefi
         draft = make_query(name, signal=signal, support=number % 7 != 6, label=label)
         draft = replace(draft, refusal=None if draft.support else "field_not_given")
         decision = settle(draft, threshold)
-        correct = outcome(make_judged(draft), decision).correct
-        queries.append(replace(draft, status=decision.status, reason=decision.reason, correct=correct))
+        judged = make_judged(draft)
+        draft = replace(draft, correct=outcome(judged, decision).correct, cause=cause(judged, decision))
+        queries.append(replace(draft, status=decision.status, reason=decision.reason))
     return tuple(queries)
 
 
@@ -311,6 +316,7 @@ def test_the_table_of_systems_tells_what_borrowing_would_cost() -> None:
 def test_every_text_is_escaped() -> None:
     label = make_label(EVIL, expected_value=EVIL)
     changes: dict[str, Any] = {"text": EVIL, "answer": EVIL, "correct": False, "reranked": (Candidate(EVIL, 1.0),)}
+    changes["cause"] = Cause("support_refused", EVIL)
     refused = make_query("r", **changes, label=label, status="refused", reason=EVIL, support=False, refusal=EVIL)
     injected = make_label("i", category="refusal", unanswerable_kind=EVIL, unanswerable_reason=EVIL)
     queries = (make_query(EVIL, **changes, label=label), make_query("i", **changes, label=injected), refused)
@@ -337,7 +343,25 @@ def test_every_wrong_decision_is_listed() -> None:
     assert f"lexical: {len(wrong)} of 150" in table
     for query in wrong:
         assert html.escape(query.text) in table and figure(query.signal) in table
+        assert query.cause and cause_text(query.cause) in table
     assert table.count("first relevant: rank 2") == sum(query.label.answerable for query in wrong)
+
+
+def _cell(one: dict[str, Any]) -> str:
+    details = " ".join(f"{detail} {questions}" for detail, questions in sorted(one["details"].items()))
+    return f"{one['questions']} {figure(one['weighted_error'])} {details}".strip() if one["questions"] else "·"
+
+
+def test_causes_are_counted_by_system_beside_dev() -> None:
+    sheet = make_sheet(signals=[0.37 * n % 1 for n in range(150)])
+    text = text_of(render(TEMPLATE, make_report(sheet, make_sheet("neural"))))
+    start, end = text.index("First causes"), text.index("lexical: ", text.index("First causes"))
+    table, found = text[start:end], (sheet.holdout, sheet.dev)
+    for name, what in CAUSES.items():
+        counts = [one["causes"][name] for one in found]
+        assert f"{name} {what} {' '.join(map(_cell, counts))} " in table
+    wrong = len([one for one in sheet.queries if not one.correct])
+    assert f"wrong {wrong} {figure(sheet.holdout['decision']['weighted_error'])} " in table
 
 
 def test_wrong_decisions_by_what_went_wrong() -> None:
@@ -377,9 +401,8 @@ def test_a_question_without_candidates_has_a_row_too() -> None:
         "lost", reranked=(), signal=None, answer=None, status="refused", reason="no_candidate", correct=False
     )
     text = text_of(render(TEMPLATE, make_report(make_sheet(queries=(lost,)))))
-    assert (
-        "lost text of lost field 5 kg refused [–] no_candidate signal – support: holds – first relevant: not in" in text
-    )
+    cause = "wrong_candidate (answered) reason: no_candidate signal – support: holds"
+    assert f"lost text of lost field 5 kg refused [–] {cause} – first relevant: not in" in text
 
 
 def test_reasons_count_every_question_once() -> None:

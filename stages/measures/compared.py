@@ -12,8 +12,11 @@ from stages.calibration.spread import draws
 from stages.measures.evaluate import outcome
 from stages.measures.holdout import Evaluated
 from stages.measures.paired import RESAMPLES, SEED, bootstrap_interval, randomisation_test, with_holm
+from stages.measures.refusal import cost
 from stages.measures.two_sample import shift_test
 
+Measured: TypeAlias = Mapping[str, Fraction]
+"""By question id, what each question adds."""
 CLASSES = {"answerable": True, "unanswerable": False}
 Signal: TypeAlias = tuple[float | None, bool]
 """Of a question, and whether it is answerable."""
@@ -27,30 +30,43 @@ def comparisons(
     units  by question id (`units_of`). By pair, "a_vs_b", then by measure, `right` (the share of right decisions) and
     `weighted_error` (per question): difference, its ci95, p, and p_holm, corrected over all pairs and measures.
     """
-    ids = sorted(units)
-    names = [units[name] for name in ids]
-    resamples = list(draws(names, RESAMPLES, SEED)) if ids else []
     measured = {system: _measured(one, fp_weight) for system, one in evaluated.items()}
-    tests = with_holm(
+    tests = paired_tests(
         {
-            (f"{first}_vs_{second}", measure): _compare(
-                [measured[first][measure][name] - measured[second][measure][name] for name in ids], names, resamples
-            )
+            (f"{first}_vs_{second}", measure): (measured[first][measure], measured[second][measure])
             for first, second in combinations(evaluated, 2)
             for measure in ("right", "weighted_error")
-        }
+        },
+        units,
     )
     pairs = dict.fromkeys(pair for pair, _ in tests)
     return {pair: {measure: one for (name, measure), one in tests.items() if name == pair} for pair in pairs}
 
 
+def paired_tests(
+    measured: Mapping[tuple[str, str], tuple[Measured, Measured]], units: Mapping[str, str]
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """Test each pair of measures over the same questions: the first minus the second, Holm over all pairs.
+
+    units  by question id, what is exchanged or drawn whole.
+    """
+    ids = sorted(units)
+    names = [units[name] for name in ids]
+    resamples = list(draws(names, RESAMPLES, SEED)) if ids else []
+    return with_holm(
+        {
+            key: _compare([first[name] - second[name] for name in ids], names, resamples)
+            for key, (first, second) in measured.items()
+        }
+    )
+
+
 def _measured(one: Evaluated, fp_weight: Fraction) -> dict[str, dict[str, Fraction]]:
     """By measure and question id, what each question adds."""
     rows = [(row, outcome(row, decision)) for row, decision in zip(one.judged, one.decisions, strict=True)]
-    costs = {(True, True): Fraction(1), (False, False): fp_weight}
     return {
         "right": {row.id: Fraction(found.correct) for row, found in rows},
-        "weighted_error": {row.id: costs.get((row.answerable, found.refused), Fraction(0)) for row, found in rows},
+        "weighted_error": {row.id: cost(row.answerable, not found.refused, fp_weight) for row, found in rows},
     }
 
 

@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from stages.errors import BadInputError
 from stages.measures.answers import Outcome, answer_counts, citation_counts, correct_if_accepted, refusal_reasons
+from stages.measures.attribution import cause_figures
 from stages.measures.context import ContextCounts, context_counts, context_metrics
+from stages.measures.evidence import Cause, lost
 from stages.measures.ranking import first_relevant_rank, ranking_metrics
 from stages.measures.refusal import confusion, refusal_metrics
-from stages.measures.relevance import holds, is_expected_image, relevant_ids
+from stages.measures.relevance import Holders, Indexed, holds, is_expected_image
 from stages.measures.selective import selective_metrics
 from stages.measures.units import units_of
 from stages.records import Category, Decision, Entry, Label, Record, Shown, Span, TopKind, unseen
@@ -23,6 +25,8 @@ class Judged:
 
     rank_before/rank_after  first relevant rank in the pool before and after reranking; None when it holds none.
     cited/verified          the record has citations; each quote was compared with its original.
+    holders                 the entries of the index that hold each necessary group of evidence (`Indexed.holders`).
+    lost                    where the evidence was lost on the way to what the record holds; None where that is right.
     unit                    what it is drawn with where documents group the questions (`units_of`); alone, its own id.
     """
 
@@ -41,6 +45,8 @@ class Judged:
     cited: bool
     verified: bool
     context: ContextCounts
+    holders: Holders
+    lost: Cause | None
     unit: str
 
     @property
@@ -49,18 +55,23 @@ class Judged:
         return self.category != "refusal"
 
 
-def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: bool) -> Judged:
-    """Compare one record with its label; `entries` is the index by id, `verified` whether its quotes were compared.
+def judge(record: Record, label: Label, indexed: Indexed, verified: bool) -> Judged:
+    """Compare one record with its label; `verified` says whether its quotes were compared.
 
     Raises BadInputError naming every id of the record that the index lacks.
     """
     seen = {candidate.id for candidate in (*record.candidates, *record.reranked)} | set(record.context.selected)
     ranked = {candidate.id for one in record.rank_lists.values() for candidate in one}
     dropped = (*record.context.dropped_budget, *record.context.dropped_duplicate)
+    entries = indexed.entries
     lacking = sorted(seen.union(ranked, dropped) - entries.keys())
     if lacking:
         raise BadInputError(f"{record.id}: not in the index: {', '.join(lacking)}; answer with this index again")
-    relevant = relevant_ids(label, (entries[name] for name in seen))
+    holders = indexed.holders(label)
+    relevant = {name for group in holders for name in group}
+    right = correct_if_accepted(
+        record, _met(record, label, entries), [entries[name] for name in record.context.selected]
+    )
     return Judged(
         id=record.id,
         category=label.category,
@@ -71,14 +82,14 @@ def judge(record: Record, label: Label, entries: Mapping[str, Entry], verified: 
         signal=record.signal,
         support=record.support,
         refusal=record.refusal,
-        correct_if_accepted=correct_if_accepted(
-            record, _met(record, label, entries), [entries[name] for name in record.context.selected]
-        ),
+        correct_if_accepted=right,
         rank_before=first_relevant_rank((candidate.id for candidate in record.candidates), relevant),
         rank_after=first_relevant_rank((candidate.id for candidate in record.reranked), relevant),
         cited=bool(record.citations),
         verified=verified,
         context=context_counts(record.context, label, entries),
+        holders=holders,
+        lost=lost(record, label, indexed, right),
         unit=label.id,
     )
 
@@ -92,14 +103,14 @@ def _met(record: Record, label: Label, entries: Mapping[str, Entry]) -> Label:
 def judge_all(
     records: Sequence[Record],
     labels: Sequence[Label],
-    entries: Mapping[str, Entry],
+    indexed: Indexed,
     verified: Mapping[str, bool],
     shown: Shown = unseen,
 ) -> list[Judged]:
     """Judge every record, in the records' order; `verified` by question id; `shown` is told how far it is.
 
     Raises BadInputError listing every question that records, labels and `verified` do not each hold exactly once, and
-    every place in a label that the corpus does not have.
+    every place in a label that the corpus does not have. A place in an original that was left out is no such place.
     """
     expected = {label.id: label for label in labels}
     names = [record.id for record in records]
@@ -109,12 +120,12 @@ def judge_all(
         *_lacking("records", expected, names),
         *_lacking("labels", names, expected),
         *_lacking("verified", names, verified),
-        *_lost_places(labels, entries),
+        *_lost_places(labels, indexed),
     ]
     if findings:
         raise BadInputError("\n".join(findings))
     units, told = units_of(labels, "document"), shown(records, len(records), "questions judged")
-    judged = (judge(record, expected[record.id], entries, verified[record.id]) for record in told)
+    judged = (judge(record, expected[record.id], indexed, verified[record.id]) for record in told)
     return [replace(one, unit=units[one.id]) for one in judged]
 
 
@@ -126,16 +137,14 @@ def _lacking(where: str, wanted: Iterable[str], found: Iterable[str]) -> list[st
     return [f"{where}: {name}: missing" for name in sorted(set(wanted) - set(found))]
 
 
-def _lost_places(labels: Iterable[Label], entries: Mapping[str, Entry]) -> Iterator[str]:
+def _lost_places(labels: Iterable[Label], indexed: Indexed) -> Iterator[str]:
     """Yield what labels point at and the index lacks: an image, a place in a document, the value in that place."""
-    chunks: dict[str, list[Entry]] = {}
-    for entry in entries.values():
-        chunks.setdefault(entry.path, []).append(entry)
+    known = indexed.by_path.keys() | set(indexed.rejected)
     for label in labels:
-        if label.expected_image and label.expected_image not in chunks:
+        if label.expected_image and label.expected_image not in known:
             yield f"labels: {label.id}: no image {label.expected_image} in the corpus"
-        for span in (span for group in label.evidence for span in group):
-            found = chunks.get(span.path, [])
+        for span in (span for group in label.evidence for span in group if span.path not in indexed.rejected):
+            found = indexed.by_path.get(span.path, [])
             place = f"{span.path}[{span.start}:{span.end}]"
             if span.end > max((entry.end or 0 for entry in found), default=0):
                 yield f"labels: {label.id}: no place {place} in the corpus"
@@ -178,6 +187,7 @@ def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight
     answers    counts by category over all questions, and the reasons of refusals.
     retrieval  before and after reranking, over answerable questions.
     gate, support, decision   the threshold alone, the support check alone, both, each against answerability.
+    causes     what made each wrong decision wrong, and what that adds to the weighted error of `decision`.
     context, citations        as in their rooms.
     selective  the signal over all thresholds, right being answerable. Where each kind of best candidate has a threshold
                of its own, signals on two scales are mixed here as if they were one.
@@ -199,6 +209,7 @@ def aggregate(judged: Sequence[Judged], decisions: Sequence[Decision], fp_weight
         "gate": refusal_metrics(confusion(answerable, [decision.gate for decision in decisions]), fp_weight),
         "support": refusal_metrics(confusion(answerable, [row.support for row in judged]), fp_weight),
         "decision": refusal_metrics(confusion(answerable, [not result.refused for result in outcomes]), fp_weight),
+        "causes": cause_figures(judged, decisions, fp_weight),
         "context": context_metrics([row.context for row in judged], answerable),
         "citations": citation_counts(outcomes),
         "selective": selective_metrics([row.signal for row in judged], answerable),

@@ -1,45 +1,32 @@
-"""One row a question for `queries.json`: what the system did, what was right, and whether it was."""
+"""One row a question for `queries.json`: what the system did, what was right, whether it was, and why not."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from stages.measures.attribution import cause
 from stages.measures.evaluate import Judged, outcome
-from stages.measures.relevance import relevant_ids
-from stages.records import Decision, Entry, Label, Record
+from stages.records import Decision, Label, Record
 
 
 def query_rows(
-    records: Sequence[Record],
-    decisions: Sequence[Decision],
-    labels: Mapping[str, Label],
-    judged: Sequence[Judged],
-    entries: Mapping[str, Entry],
+    records: Sequence[Record], decisions: Sequence[Decision], labels: Mapping[str, Label], judged: Sequence[Judged]
 ) -> list[dict[str, Any]]:
     """Join everything about each question, in the records' order; ValueError for unequal lengths.
 
-    `relevant` lists the ids of all relevant entries of the index, `label` is the label row as it stands.
+    `relevant` lists the ids of all relevant entries of the index, `holders` the same for each necessary group of
+    evidence; `cause` is what made it wrong, None where it is right; `label` is the label row as it stands.
     """
-    by_path: dict[str, list[Entry]] = defaultdict(list)
-    for entry in entries.values():
-        by_path[entry.path].append(entry)
     return [
         {
             **msgspec.to_builtins(record),
             **msgspec.to_builtins(decision),
             "correct": outcome(row, decision).correct,
-            "relevant": sorted(relevant_ids(labels[record.id], _near(labels[record.id], by_path))),
+            "relevant": sorted({name for group in row.holders for name in group}),
+            "holders": row.holders,
+            "cause": msgspec.to_builtins(cause(row, decision)),
             "label": msgspec.to_builtins(labels[record.id]),
         }
         for record, decision, row in zip(records, decisions, judged, strict=True)
     ]
-
-
-def _near(label: Label, by_path: Mapping[str, Sequence[Entry]]) -> Iterator[Entry]:
-    """Entries of the originals that a label names, and images with the same pixels: no other can be relevant."""
-    named = {span.path for group in label.evidence for span in group} | {label.expected_image or ""}
-    twins = {path for name in named for entry in by_path.get(name, ()) for path in entry.twins}
-    for path in (named | twins) & by_path.keys():
-        yield from by_path[path]

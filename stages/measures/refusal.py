@@ -27,6 +27,13 @@ def confusion(answerable: Sequence[bool], accepted: Sequence[bool]) -> Confusion
     return Confusion(tp=seen[True, True], fp=seen[False, True], fn=seen[True, False], tn=seen[False, False])
 
 
+def cost(answerable: bool, accepted: bool, fp_weight: Fraction) -> Fraction:
+    """What one decision adds to FN + fp_weight * FP; whether an answer is right adds nothing."""
+    if accepted:
+        return Fraction(0) if answerable else fp_weight
+    return Fraction(int(answerable))
+
+
 def refusal_metrics(counts: Confusion, fp_weight: Fraction) -> dict[str, Any]:
     """Give the counts, precision, recall and F1 of both sides (each with its `_of`), and FN + fp_weight * FP.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from stages.errors import BadInputError
+from stages.measures.relevance import originals_of
 from stages.records import Label
 
 
@@ -24,5 +25,4 @@ def units_of(labels: Sequence[Label], group_by: str | None) -> dict[str, str]:
 
 
 def _originals(label: Label) -> set[str]:
-    named = {span.path for group in label.evidence for span in group} | {label.expected_image or ""}
-    return (named - {""}) or {f"question {label.id}"}
+    return originals_of(label) or {f"question {label.id}"}

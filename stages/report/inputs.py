@@ -12,6 +12,7 @@ from stages.calibration.ledger import Seen, holdout_hash
 from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
 from stages.measures.evaluate import Judged
+from stages.measures.evidence import Cause
 from stages.measures.ledger import Look
 from stages.records import REASONS, Candidate, Context, Label, Question, Rejected, Status, TopKind
 from stages.wellformed import label_findings, repeated
@@ -37,6 +38,7 @@ class Query:
     relevant: tuple[str, ...]
     context: Context
     correct: bool
+    cause: Cause | None
     label: Label
 
 
@@ -141,6 +143,8 @@ def _query_findings(one: Query) -> Iterator[str]:
         yield f"label: that of {one.label.id}"
     if (one.status == "answered") != (one.reason is None) or one.reason not in (None, *REASONS):
         yield "reason: a refusal, and nothing else, has one that is known"
+    if one.correct != (one.cause is None):
+        yield "cause: a wrong decision, and nothing else, has one"
 
 
 def on_holdout(ledger: Iterable[Seen], queries: Sequence[Query]) -> list[Seen]:

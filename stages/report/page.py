@@ -7,6 +7,7 @@ from jinja2 import Environment, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 from stages.errors import BadInputError
+from stages.measures.evidence import CAUSES, cause_text
 from stages.measures.ledger import basis, meaning, sources
 from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
 from stages.report.beyond import estimates, p_text, shift_words
@@ -29,6 +30,7 @@ FILTERS = {
     "difference": difference,
     "meaning": meaning,
     "sources": sources,
+    "cause_text": cause_text,
     "expected": expected,
     "several_images": several_images,
     "held_answer": held_answer,
@@ -47,7 +49,7 @@ def render(template: str, report: Report) -> str:
     """
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS, flags=flags, plots=plots, reach=reach, over=over)
-    names = {"categories": CATEGORIES, "kinds": UNANSWERABLE_KINDS, "columns": COLUMNS}
+    names = {"categories": CATEGORIES, "kinds": UNANSWERABLE_KINDS, "columns": COLUMNS, "causes": CAUSES}
     try:
         return environment.from_string(template).render(report=report, **names) + "\n"
     except UndefinedError as error:

@@ -1,0 +1,178 @@
+"""`frostline compare`: two evaluated runs, as git has them, by revision or by the name of a DVC experiment.
+
+Nothing of the checkout changes, and no label is opened: what a run says of its holdout stands in its artifacts.
+"""
+
+import csv
+import io
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from stages import files, git, settings
+from stages.calibration.hull import COLUMNS
+from stages.calibration.ledger import Seen
+from stages.errors import BadInputError, StaleThresholdError
+from stages.hashing import plain_numbers, sha256
+from stages.measures.flips import Bar, Decided, Evaluation, Run, compare_runs, compared_markdown, compared_text
+from stages.params import DatasetCard, load_section, load_source, load_systems
+from stages.project import read_project
+from stages.records import TOP_KINDS, Part
+from stages.stage.declared import artifact_paths
+from stages.stage.run import guard
+from stages.wellformed import repeated
+
+ALWAYS = ("dvc.yaml", "params.yaml", "stages")
+READ = ("holdout", "threshold", "sweep", "seen", "chain")
+"""Names of the artifacts that are compared, or tell whether they belong together."""
+WRITTEN_BY = ("sweep_thresholds", "freeze_threshold", "evaluate_holdout")
+"""Stages whose parts of the chain say how these were when they were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedQueries:
+    """queries.json of one system."""
+
+    queries: tuple[Decided, ...]
+
+
+STALE = "these figures do not belong to what was committed beside them; run `dvc repro` there and commit:"
+
+
+class Committed(NamedTuple):
+    """A run with what its folder says of it. stale: what there does not belong together."""
+
+    run: Run
+    card: DatasetCard | None
+    stale: list[str]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("a", metavar="REV_A", help="a git revision, or the name of a DVC experiment")
+    parser.add_argument("b", metavar="REV_B")
+    parser.add_argument("--md", action="store_true", help="Markdown, for a pull request")
+    parser.set_defaults(command=compare)
+
+
+def compare(arguments: Namespace) -> None:
+    """Print what changed. Raises BadInputError for runs on two holdouts, StaleThresholdError for stale ones."""
+    project = read_project(".")
+    guard(load_source(project.params).dataset)
+    a, b = (read_run(project.root, name) for name in (arguments.a, arguments.b))
+    _refuse_others(a.run, b.run)
+    draws = [one.card for one in (a, b) if one.card and one.card.independent_draws]
+    sections = compare_runs(a.run, b.run, draws[0].group_by if draws else None, independent_draws=len(draws) == 2)
+    print((compared_markdown if arguments.md else compared_text)(sections))
+    if stale := [*a.stale, *b.stale]:
+        more = [f"  ... and {len(stale) - files.SHOWN} more"] if len(stale) > files.SHOWN else []
+        raise StaleThresholdError("\n".join([STALE, *stale[: files.SHOWN], *more]))
+
+
+def _refuse_others(a: Run, b: Run) -> None:
+    if a.holdout != b.holdout:
+        raise BadInputError(
+            f"{a.name} and {b.name}: two holdouts, {a.holdout[:12]} and {b.holdout[:12]}; only runs on the same one "
+            "are compared"
+        )
+    asked = [{one.id for one in system.queries} for run in (a, b) for system in run.systems.values()]
+    if any(ids != asked[0] for ids in asked):
+        raise BadInputError(f"{a.name} and {b.name}: queries.json has other questions in one than in the other")
+
+
+def read_run(root: Path, name: str) -> Committed:
+    """Read a run as git has it. Raises BadInputError that names the revision, and what it lacks."""
+    commit = git.find_commit(root, name)
+    with TemporaryDirectory() as folder:
+        try:
+            return _read_run(root, Path(folder), name, commit)
+        except BadInputError as error:
+            text = str(error).replace(f"{folder}/", "")
+            raise BadInputError("\n".join(f"{name} ({commit[:12]}): {line}" for line in text.splitlines())) from error
+
+
+def _read_run(root: Path, folder: Path, name: str, commit: str) -> Committed:
+    written = _write(folder, git.files_at(root, commit, *ALWAYS))
+    params, pipeline = settings.read_params(folder / "params.yaml"), settings.read_yaml(folder / "dvc.yaml")
+    declared, card = artifact_paths(pipeline), f"{load_source(params).dataset}/dataset.yaml"
+    paths = {one: declared[one] for one in READ if one in declared}
+    if missing := [one for one in READ if one not in paths]:
+        raise BadInputError(f"dvc.yaml: vars: path: no {', '.join(missing)}")
+    inside = [one for one in (*paths.values(), card) if not Path(one).is_absolute() and ".." not in Path(one).parts]
+    written |= _write(folder, git.files_at(root, commit, *inside))
+    places = {one: folder / path for one, path in paths.items()}
+    systems = {system: read_evaluation(places, system) for system in load_systems(params)}
+    run = Run(name, commit, _holdout(places["seen"]), systems)
+    known = load_section(DatasetCard, card, settings.read_yaml(folder / card)) if card in written else None
+    return Committed(run, known, [f"  {name}: {text}" for text in _stale(places["chain"], params, written)])
+
+
+def _write(folder: Path, found: dict[str, bytes]) -> dict[str, str]:
+    """Lay files down below a folder; their sha256 by path."""
+    for path, data in found.items():
+        files.write_bytes(folder / path, data)
+    return {path: sha256(data) for path, data in found.items()}
+
+
+def read_evaluation(places: dict[str, Path], system: str) -> Evaluation:
+    """Read one system of a run; `places` has the folders of its artifacts by name."""
+    source = files.in_system(places["holdout"], system, "queries.json")
+    queries = files.read_json(source, DecidedQueries).queries
+    files.refuse_made(source, (f"{name}: stands there twice" for name in repeated(one.id for one in queries)))
+    files.refuse_made(source, (f"{one.id}: the label of {one.label.id}" for one in queries if one.id != one.label.id))
+    return Evaluation(
+        bar=files.read_json(files.of_system(places["threshold"], system), Bar),
+        queries=queries,
+        frontier=list(_frontier(places["sweep"], system)),
+    )
+
+
+def _holdout(path: Path) -> str:
+    """The one holdout that the lines of seen.jsonl are about."""
+    found = {line.holdout for line in files.read_jsonl(path, Seen)}
+    if len(found) != 1:
+        raise BadInputError(f"{path}: lines on {len(found)} holdouts, expected one; run `dvc repro` and commit")
+    return found.pop()
+
+
+def _frontier(folder: Path, system: str) -> Iterator[str]:
+    """Every choice in words; where each kind of best candidate has a threshold, those of each kind."""
+    parts = {f"{kind} ": path for kind in TOP_KINDS if (path := folder / f"{system}.{kind}.frontier.csv").exists()}
+    for kind, path in (parts or {"": folder / f"{system}.frontier.csv"}).items():
+        if path.exists():
+            yield from (f"{kind}{line}" for line in _choices(path))
+
+
+def _choices(path: Path) -> Iterator[str]:
+    reader = csv.DictReader(io.StringIO(files.read_text(path)))
+    try:
+        if lacking := [column for column in COLUMNS if column not in (reader.fieldnames or ())]:
+            raise BadInputError(f"{path}: missing columns {', '.join(lacking)}")
+        yield from map(_choice, reader)
+    except (TypeError, ValueError, csv.Error) as error:
+        raise BadInputError(f"{path}:{reader.line_num}: {error}") from error
+
+
+def _choice(row: dict[str, str]) -> str:
+    weights = (
+        f"weight {float(row['weight_from']):g} to {float(row['weight_to']):g}"
+        if row["weight_to"]
+        else (f"weight from {float(row['weight_from']):g}")
+    )
+    bar = f"{float(row['threshold']):.4f}" if row["threshold"] else "refuse all"
+    return f"{weights}: {bar}, FP {int(row['fp'])}, FN {int(row['fn'])}"
+
+
+def _stale(chain: Path, params: dict[str, Any], written: dict[str, str]) -> Iterator[str]:
+    """What is committed otherwise than a stage read or wrote it, each named once; only what was read here counts."""
+    seen: set[str] = set()
+    for stage in WRITTEN_BY:
+        part = files.read_json(files.of_system(chain, stage), Part)
+        changed = [one.path for one in (*part.read, *part.wrote) if written.get(one.path, one.sha256) != one.sha256]
+        if plain_numbers({name: params.get(name) for name in part.params}) != part.params:
+            changed.append("params.yaml")
+        yield from (f"{path}: not as {stage} knew it" for path in changed if path not in seen)
+        seen.update(changed)

@@ -1,0 +1,117 @@
+"""`frostline explain`: how one question went through a system, step by step, and the first step that went wrong.
+
+Reads what the stages wrote; the labels stay closed. A development question is judged already, and decided again here.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from stages import artifacts, files, results
+from stages.calibration.gate import Gate
+from stages.chain import broken_links
+from stages.errors import BadInputError, StaleThresholdError
+from stages.measures.attribution import cause
+from stages.measures.evidence import Cause
+from stages.measures.relevance import Holders
+from stages.measures.story import Story, story_text
+from stages.params import known_system, load_source
+from stages.project import Project, read_project
+from stages.records import Label
+from stages.stage.declared import before
+from stages.stage.run import guard
+
+DEV = "dev"
+WRITTEN_BY = {DEV: "freeze_threshold"}
+"""The stage that wrote the last of what is told; of any other part `evaluate_holdout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What of a question in queries.json is told beside its answer."""
+
+    id: str
+    holders: Holders
+    cause: Cause | None
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedQueries:
+    """queries.json of one system."""
+
+    queries: tuple[Explained, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("id", metavar="ID", help="of a development or holdout question")
+    parser.add_argument("--system", help="default: the first in params.yaml")
+    parser.add_argument("--vs", metavar="SYSTEM", help="another system beside it")
+    parser.set_defaults(command=explain)
+
+
+def explain(arguments: Namespace) -> None:
+    """Print the story. Raises BadInputError for an unknown question, StaleThresholdError for a story that is stale."""
+    project = read_project(".")
+    guard(load_source(project.params).dataset)
+    systems = [known_system(project.params, arguments.system)]
+    if arguments.vs is not None:
+        systems.append(known_system(project.params, arguments.vs))
+    stories = [find(project, arguments.id, system) for system in dict.fromkeys(systems)]
+    print(story_text(stories))
+    last = WRITTEN_BY.get(stories[0].part, "evaluate_holdout")
+    if broken_links(project, before(project.stages, last), open_labels=False):
+        raise StaleThresholdError("this story does not belong to what is here; `frostline verify` says why")
+
+
+def find(project: Project, name: str, system: str) -> Story:
+    """The story of a question, of dev or of the holdout. Raises BadInputError with the ids that come near."""
+    stories = {one.record.id: one for one in (*_of_dev(project, system), *_of_holdout(project, system))}
+    if name not in stories:
+        raise BadInputError(_unknown(name, stories.values()))
+    return stories[name]
+
+
+def _unknown(name: str, stories: Iterable[Story]) -> str:
+    parts: dict[str, list[str]] = {}
+    for one in stories:
+        parts.setdefault(one.part, []).append(one.record.id)
+    sets = ", ".join(f"{part} ({ids[0]} to {ids[-1]}, {len(ids)})" for part, ids in parts.items())
+    near = get_close_matches(name, [one for ids in parts.values() for one in ids], 5, 0.5)
+    return f"{name}: no question of {sets or 'any set'}{'; near: ' if near else ''}{', '.join(near)}"
+
+
+def _of_dev(project: Project, system: str) -> Iterator[Story]:
+    paths = project.paths
+    records, judged = artifacts.read_scored(paths.records, system).records, results.read_judged(paths.judged, system)
+    results.refuse_others(paths.judged, system, judged, records)
+    gate = Gate(artifacts.read_frozen(paths.threshold, system))
+    for record, row in zip(records, judged, strict=True):
+        decision = gate.settle(row)
+        yield Story(DEV, system, record, decision, row.category, row.kind, row.holders, cause(row, decision))
+
+
+def _of_holdout(project: Project, system: str) -> Iterator[Story]:
+    """Nothing where no holdout was evaluated yet."""
+    if not files.in_system(project.paths.holdout, system, "queries.json").exists():
+        return
+    answered = artifacts.read_answered(project.paths.holdout, system)
+    records, decisions = answered.scored.records, answered.decisions
+    path = files.in_system(project.paths.holdout, system, "answers.json")
+    files.refuse_made(path, [] if len(records) == len(decisions) else ["decisions: expected one for each record"])
+    rows = read_explained(project.paths.holdout, system, [record.id for record in records])
+    part = load_source(project.params).holdout
+    for record, decision, row in zip(records, decisions, rows, strict=True):
+        label = row.label
+        yield Story(part, system, record, decision, label.category, label.unanswerable_kind, row.holders, row.cause)
+
+
+def read_explained(folder: str | Path, system: str, ids: Sequence[str]) -> tuple[Explained, ...]:
+    """Read what is told of a system's holdout questions beside their answers; `ids` are those of the answers."""
+    path = files.in_system(folder, system, "queries.json")
+    rows = files.read_json(path, ExplainedQueries).queries
+    files.refuse_made(path, [] if [one.id for one in rows] == list(ids) else ["not the questions of answers.json"])
+    return rows

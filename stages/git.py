@@ -1,0 +1,67 @@
+"""The one module that runs git. Names are handed over as arguments, never through a shell."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from stages.errors import BadInputError
+
+OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(.+)")
+"""Where DVC keeps an experiment: below the commit that it began at, under its name."""
+PLAIN_FILES = ("100644", "100755")
+
+
+def run_git(folder: Path, *arguments: str, unborn: bool = False, given: bytes | None = None) -> bytes:
+    """What git prints; BadInputError with its message when it fails. unborn: status 1 says no, it is no failure.
+
+    given: its standard input.
+    """
+    # a hook's own variables would point git at another place than the folder
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
+    command = ["git", "--literal-pathspecs", *arguments]
+    done = subprocess.run(command, cwd=folder, env=inherited, input=given, capture_output=True, check=False)
+    if done.returncode and not (unborn and done.returncode == 1):
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise BadInputError(f"git {arguments[0]}: exit status {done.returncode}: {said}")
+    return done.stdout
+
+
+def find_commit(folder: Path, name: str) -> str:
+    """The commit of a git revision or of a DVC experiment. Raises BadInputError for a name that is none, or several."""
+    wanted = ("--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
+    if found := run_git(folder, "rev-parse", *wanted, unborn=True).split():
+        return found[0].decode("ascii")
+    listed = run_git(folder, "for-each-ref", "--format=%(objectname) %(refname)", "refs/exps")
+    rows = [line.partition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines()]
+    commits = [commit for commit, _, ref in rows if (match := EXPERIMENT.fullmatch(ref)) and match[1] == name]
+    if len(commits) == 1:
+        return commits[0]
+    if not commits:
+        raise BadInputError(f"{name}: no git revision and no DVC experiment here")
+    raise BadInputError(f"{name}: {len(commits)} DVC experiments; name one of {', '.join(one[:7] for one in commits)}")
+
+
+def files_at(folder: Path, commit: str, *paths: str) -> dict[str, bytes]:
+    """Every plain file of a commit that is one of these paths, or lies below one; all relative to the folder."""
+    listed = run_git(folder, "ls-tree", "-r", "-z", commit, "--", *paths).split(b"\0")[:-1]
+    blobs: dict[str, str] = {}
+    for head, _, name in (one.partition(b"\t") for one in listed):
+        mode, _, blob = head.decode("ascii").split()
+        path = os.fsdecode(name)
+        if mode in PLAIN_FILES and ".." not in PurePosixPath(path).parts:
+            blobs[path] = blob
+    given = "".join(f"{blob}\n" for blob in blobs.values()).encode("ascii")
+    return dict(zip(blobs, _contents(run_git(folder, "cat-file", "--batch", given=given)), strict=True))
+
+
+def _contents(batch: bytes) -> Iterator[bytes]:
+    """The contents that `git cat-file --batch` printed: each behind a line that ends with its size."""
+    place = 0
+    while place < len(batch):
+        start = batch.index(b"\n", place) + 1
+        end = start + int(batch[place:start].split()[2])
+        yield batch[start:end]
+        place = end + 1

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,7 +49,7 @@ def replaced(path: str | Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}.{os.getpid()}{PART}")
     with told(path):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_left(target)
+        remove_left(target)
         temporary.open("xb").close()
         try:
             yield temporary
@@ -73,11 +74,15 @@ def locked(folder: str | Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _remove_left(target: Path) -> None:
-    """Remove temporary files of `target`, whoever left them."""
+def remove_left(target: Path) -> None:
+    """Remove temporary files and folders of `target`, whoever left them."""
     name = re.compile(rf"\.{re.escape(target.name)}\.\d+{re.escape(PART)}")
     for one in target.parent.iterdir():
-        if name.fullmatch(one.name):
+        if not name.fullmatch(one.name):
+            continue
+        if one.is_dir() and not one.is_symlink():
+            shutil.rmtree(one, ignore_errors=True)
+        else:
             one.unlink(missing_ok=True)
 
 

@@ -3,17 +3,18 @@
 import os
 import shutil
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from stages.atomic import told
+from stages.atomic import remove_left, told
 from stages.corpus.markdown import parse
 from stages.corpus.text import decode_text
 from stages.errors import BadInputError
+from stages.files import LONGEST_LINE
 from stages.imports.beir import Beir, DocumentRow, Judgement, QueryRow, beir_collection, beir_findings
 from stages.imports.collection import Collection, findings
 from stages.imports.dataset import dataset
@@ -22,8 +23,9 @@ from stages.imports.files import Made
 from stages.imports.nomiracl import PassageRow, Query, nomiracl_collection, nomiracl_findings
 from stages.imports.pictures import Picture, picture_dataset, picture_findings
 from stages.imports.squad import Squad, squad_collection, squad_findings
+from stages.imports.trec import RELEVANCE
 from stages.originals import find_originals
-from stages.scores import read_whole, refuse
+from stages.scores import BOM, read_whole, refuse
 from stages.stage.progress import progress
 from stages.wellformed import DOCUMENT_SUFFIX
 
@@ -45,18 +47,28 @@ def import_dataset(arguments: Namespace) -> None:
     """Write the dataset. Raises BadInputError listing what is wrong with the source, or where it cannot go."""
     source, target = Path(arguments.source), Path(arguments.dest)
     refuse_taken(target)
+    refuse_inside(target, source)
     make = READERS[arguments.format].read(source)
     try:
         made = make(target.resolve().name, arguments.seed, arguments.dev_share)
     except BadInputError as error:
         raise BadInputError("\n".join(f"{source}: {line}" for line in str(error).splitlines())) from error
+    refuse(f"{source}: {found}" for found in _too_long(made.files))
     write_folder(target, made.files)
     print(f"{target}: {made.summary}")
 
 
+def _too_long(made: Mapping[str, bytes]) -> Iterator[str]:
+    """Rows that no stage would read."""
+    for name in (name for name in made if name.endswith(".jsonl")):
+        for number, row in enumerate(made[name].split(b"\n"), 1):
+            if len(row) > LONGEST_LINE:
+                yield f"row {number} of {name} would have {len(row)} bytes; at most {LONGEST_LINE} are read, shorten it"
+
+
 def read_squad(source: Path) -> Make:
     """A file of SQuAD 2.0."""
-    squad = _decoded(source, read_whole(source, LARGEST), Squad)
+    squad = _decoded(source, read_source(source), Squad)
     refuse(f"{source}: {found}" for found in squad_findings(squad))
     return partial(_of_passages, lambda _: squad_collection(squad))
 
@@ -83,8 +95,16 @@ def read_pictures(source: Path) -> Make:
     """A folder with captions.jsonl and the PNGs that it names in images/."""
     rows = _rows(source / "captions.jsonl", Picture)
     refuse(f"{source}/captions.jsonl: {found}" for found in picture_findings(rows))
-    images = {row.image: read_whole(source / "images" / row.image) for row in progress(rows, len(rows), "pictures")}
+    paths = {row.image: source / "images" / row.image for row in rows}
+    refuse(
+        f"{path}: a link out of {source}; put the file itself there" for path in paths.values() if _is_out(path, source)
+    )
+    images = {name: read_whole(path) for name, path in progress(paths.items(), len(paths), "pictures")}
     return partial(picture_dataset, rows, images)
+
+
+def _is_out(path: Path, folder: Path) -> bool:
+    return not path.resolve().is_relative_to(folder.resolve())
 
 
 def read_documents(source: Path) -> Make:
@@ -121,6 +141,11 @@ READERS = {
 }
 
 
+def read_source(path: Path) -> bytes:
+    """The bytes of a file, without the byte order mark that some systems write: it is part of no name."""
+    return read_whole(path, LARGEST).removeprefix(BOM)
+
+
 def _of_passages(collect: Callable[[int], Collection], name: str, seed: int, dev_share: float) -> Made:
     collection = collect(seed)
     refuse(findings(collection))
@@ -137,7 +162,7 @@ def _decoded(where: object, data: bytes, kind: type[T]) -> T:
 def _rows(path: Path, kind: type[T]) -> list[T]:
     """One object a line; keys that `kind` does not have are left alone."""
     rows, wrong = [], []
-    lines = read_whole(path, LARGEST).split(b"\n")
+    lines = read_source(path).split(b"\n")
     for number, line in enumerate(progress(lines, len(lines), f"lines of {path.name}"), 1):
         try:
             rows += [_decoded(f"{path}:{number}", line, kind)] if line.strip() else []
@@ -150,9 +175,12 @@ def _rows(path: Path, kind: type[T]) -> list[T]:
 def _judgements(path: Path) -> list[Judgement]:
     """Rows of query, document and score, tabs between them, below a head."""
     try:
-        head, *cells = [line.split("\t") for line in read_whole(path, LARGEST).decode("utf-8").splitlines()]
-    except ValueError as error:
-        raise BadInputError(f"{path}: expected a head and rows of query, document and score, in UTF-8") from error
+        lines = read_source(path).decode("utf-8").removesuffix("\n").split("\n")
+    except UnicodeDecodeError:
+        lines = []
+    if not any(lines):
+        raise BadInputError(f"{path}: expected a head and rows of query, document and score, in UTF-8")
+    head, *cells = [line.removesuffix("\r").split("\t") for line in lines]
     if len(head) == 3 and not [*_uneven(path, [head])]:
         raise BadInputError(f"{path}:1: a row in the place of the head; put `query-id, corpus-id, score` above it")
     refuse(_uneven(path, cells))
@@ -161,8 +189,9 @@ def _judgements(path: Path) -> list[Judgement]:
 
 def _uneven(path: Path, rows: list[list[str]]) -> Iterator[str]:
     for number, row in enumerate(rows, 2):
-        if len(row) != 3 or not row[2].removeprefix("-").isdecimal():
-            yield f"{path}:{number}: expected query, document and a whole number, tabs between them, got {row}"
+        if len(row) != 3 or not RELEVANCE.fullmatch(row[2]):
+            wanted = "query, document and a whole number of at most 9 digits, tabs between them"
+            yield f"{path}:{number}: expected {wanted}, got {str(row)[:100]}"
 
 
 def refuse_taken(folder: Path) -> None:
@@ -171,10 +200,18 @@ def refuse_taken(folder: Path) -> None:
         raise BadInputError(f"{folder}: already there; name a folder that is new or empty")
 
 
+def refuse_inside(folder: Path, source: Path) -> None:
+    """Raise BadInputError where a folder would lie in another, which would then hold it too."""
+    if not _is_out(folder, source):
+        raise BadInputError(f"{folder}: inside {source}; name a folder elsewhere")
+
+
 def write_folder(folder: Path, made: dict[str, bytes]) -> None:
-    """Write files beside `folder` and rename them there together."""
+    """Write files beside `folder` and rename them there together. What a killed run left there is removed first."""
     part = folder.absolute().with_name(f".{folder.absolute().name}.{os.getpid()}.part")
     with told(folder):
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        remove_left(folder.absolute())
         try:
             for name, data in progress(made.items(), len(made), "files"):
                 (part / name).parent.mkdir(parents=True, exist_ok=True)

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from stages.calibration.cells import Columns
 from stages.errors import BadInputError
-from stages.importing import LARGEST, add_split, refuse_taken, write_folder
+from stages.importing import add_split, read_source, refuse_taken, write_folder
 from stages.imports.scored import Item, scored_files
 from stages.imports.trec import Judged, Retrieved, judged, qrels_findings, retrieved, run_findings, trec_items
-from stages.scores import read_rows, read_scores, read_whole, refuse
+from stages.scores import read_rows, read_scores, refuse
 from stages.stage.progress import progress
 
 T = TypeVar("T", Judged, Retrieved)
@@ -30,7 +30,7 @@ def import_trec(arguments: Namespace) -> None:
 
 def _lines(path: Path, read: Callable[[bytes], T | str]) -> list[T]:
     """One row a line; blank ones are none."""
-    data = read_whole(path, LARGEST).split(b"\n")
+    data = read_source(path).split(b"\n")
     rows, wrong = [], []
     for number, line in enumerate(progress(data, len(data), f"lines of {path.name}"), 1):
         row = read(line) if line.strip() else None

@@ -21,7 +21,7 @@ from stages.assemble import uses_encoder
 from stages.atomic import told
 from stages.errors import BadInputError
 from stages.files import STRAY, write_bytes
-from stages.importing import refuse_taken
+from stages.importing import refuse_inside, refuse_taken
 from stages.imports.scored import FILES
 from stages.measures.table import result_table
 from stages.params import SYSTEMS, UNQUOTABLE, load_systems
@@ -52,6 +52,7 @@ def run_dataset(arguments: Namespace) -> None:
         raise BadInputError(
             f"{dataset}: no dataset.yaml in it (data/README.md says what a dataset is), nor {scores} with scores"
         )
+    refuse_inside(folder, dataset)
     systems = load_systems(project.params)
     if uses_encoder(systems) and not (dataset / "training" / "captions.jsonl").exists():
         systems = ("lexical",)

@@ -271,3 +271,44 @@ def test_a_key_of_front_matter_is_asked_of_its_document(question: str, outcome: 
     record = make_answerer(FILES | MEMOS).answer(Question("q", question), "lexical")
     answered = (record.citations[0].path, record.answer) if record.support else record.refusal
     assert answered == outcome and (not record.support or record.signal == 1)
+
+
+def front(heading: str = "", **keys: str) -> bytes:
+    """A document of front matter, and of a heading that is none of it."""
+    lines = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    return f"---\n{lines}---\n{heading}\n\nA mast stands here.\n".encode()
+
+
+PAGES = {
+    "docs/p1.md": front("# Overview", title="Night Signals", status="Open", owner="Crew A"),
+    "docs/p2.md": front("# Night status", title="Mast Rules", owner="Crew B"),
+    "docs/p7.md": front("# Chapter 7", title="Deep Mast", owner="Crew C"),
+    "docs/p8.md": front("# Deep mast chapter", title="Harbour", owner="Crew D", status="Closed"),
+    "docs/p3.md": front("# 第三章", 标题="夜间灯光", 编号="33"),
+    "docs/p4.md": front(title="Guidelines", owner="Ann", status="Draft"),
+    "docs/p5.md": front(title="Owner Guidelines", owner="Bob", status="Final"),
+    "docs/p6.md": front(title="Status Guidelines", owner="Cid", 状态="完成"),
+    **{f"docs/q{n}.md": front(title=f"Page {n}", owner=f"Crew {n}", status="Kept", level="low") for n in range(30)},
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        ("What is the status of Night Signals?", ("docs/p1.md", "Open")),
+        ("What is the status of Mast Rules?", "field_not_given"),
+        ("What is the status of Deep Mast?", "field_not_given"),
+        ("What is the level of Night Signals?", "field_not_given"),
+        ("夜间灯光的编号是什么？", ("docs/p3.md", "33")),
+        ("夜间灯光的状态是什么？", "field_not_given"),
+        ("Who is the owner of Guidelines?", ("docs/p4.md", "Ann")),
+        ("Who is the owner of Owner Guidelines?", ("docs/p5.md", "Bob")),
+        ("What is the level of Owner Guidelines?", "field_not_given"),
+        ("What is the owner of Status Guidelines?", "conflict"),
+    ],
+)
+def test_a_document_is_called_by_its_title_whatever_its_heading(question: str, outcome: tuple[str, str] | str) -> None:
+    """Words that call two documents and ask each for another key are answered by neither."""
+    record = make_answerer(FILES | PAGES).answer(Question("q", question), "lexical")
+    answered = (record.citations[0].path, record.answer) if record.support else record.refusal
+    assert answered == outcome

@@ -1,6 +1,7 @@
 """Scores of others without their texts: TREC runs and tables as folders of scores, and one command that judges them."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -114,6 +115,8 @@ BAD = {
     "run": ("q1 Q0 d 1 nan a\nq1 Q0 d\nq1 Q0 d 1 1_0 a\n\xff Q0 d 1 1 a\n", JUDGED,
             ["run:13: ", "run:14: ", "run:15: ", "run:16: "]),
     "qrels": ("", "q1 0 d 1.0\nq1 0 d e 1\n", ["qrels:1: ", "qrels:2: "]),
+    "digits": ("", f"q1 0 d {'9' * 5000}\n", ["qrels:1: "]),
+    "nothing below": (f"q1 Q0 d 1 {-sys.float_info.max!r} bm25\n", JUDGED, ["run:13: "]),
     "tags": ("q1 Q0 d 1 2 other\n", JUDGED, ["lines of 2 runs (bm25, other); give one"]),
     "twice": ("", JUDGED + "q1 0 d1 0\n", ["query q1: document d1 is judged 2 times"]),
     "none judged": ("", "x 0 d 1\n", ["no query of"]),
@@ -135,9 +138,10 @@ def test_bad_lines_are_all_named_and_nothing_is_written(
     assert not (tmp_path / "made").exists()
 
 
-def test_a_run_becomes_a_folder_of_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "run").write_text(RUN, encoding="utf-8")
-    (tmp_path / "qrels").write_text(JUDGED, encoding="utf-8")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_run_becomes_a_folder_of_scores(encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run").write_text(RUN, encoding=encoding)
+    (tmp_path / "qrels").write_text(JUDGED, encoding=encoding)
     main(["import", "trec", str(tmp_path / "run"), str(tmp_path / "qrels"), str(tmp_path / "made"), "--seed=1"])
     told = capsys.readouterr().out
     assert "13 scores; " in told and "left out 1 queries of the run without judgement" in told

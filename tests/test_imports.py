@@ -104,7 +104,7 @@ def squad(*articles: tuple[str, str]) -> dict[str, Any]:
             },
             {
                 "id": f"{title}-no",
-                "question": "And last?",
+                "question": f"And last in {title}?",
                 "answers": [],
                 "is_impossible": True,
                 "plausible_answers": answers,
@@ -242,6 +242,32 @@ def test_pictures_that_are_asked_for_have_no_caption(tmp_path: Path) -> None:
     assert all(data == path[7:-4].encode() for path, data in there.items())
 
 
+def test_what_two_ask_or_nobody_asks_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = squad(*((title, f"{title} stands here.") for title in "abcdefgh"))
+    asked = [article["paragraphs"][0]["qas"][0] for article in made["data"]]
+    for one, text in zip(asked, ("Who stands?", "who  stands", "WHO STANDS！", "?"), strict=False):
+        one["question"] = text
+    (tmp_path / "squad.json").write_text(json.dumps(made), encoding="utf-8")
+    folder = imported(tmp_path, "squad2", tmp_path / "squad.json")
+    told = capsys.readouterr().out
+    assert "left out 1 questions without words; left out 3 questions that ask the same as another" in told
+    main(["check", str(folder)])
+    assert "12 questions and 12 labels" in capsys.readouterr().out
+
+
+def test_pictures_with_the_same_keywords_are_not_asked_for(tmp_path: Path) -> None:
+    source = pictures(tmp_path / "source")
+    rows_of = rows(source / "captions.jsonl")
+    written(
+        source / "captions.jsonl",
+        [one | {"keywords": ["same"]} if n % 4 == 0 else one for n, one in enumerate(rows_of)],
+    )
+    made = imported(tmp_path, "images", source)
+    labels = [one for split in SPLITS for one in read_labels(made / f"evaluation-only/{split}.jsonl")]
+    asked = [one.text for split in SPLITS for one in read_questions(made / f"queries/{split}.jsonl")]
+    assert len(asked) == len(labels) == len({*asked}) and asked.count("same") == 0
+
+
 @pytest.mark.parametrize("image", ["../captions.jsonl", "/etc/passwd", "a.jpg", "..png"])
 def test_a_picture_that_leads_elsewhere_is_refused(
     image: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -253,6 +279,16 @@ def test_a_picture_that_leads_elsewhere_is_refused(
     with pytest.raises(SystemExit):
         imported(tmp_path, "images", source)
     assert "captions.jsonl: expected a path below corpus/" in capsys.readouterr().err
+
+
+def test_a_picture_that_is_a_link_out_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = pictures(tmp_path / "source")
+    (tmp_path / "secret").write_text("secret")
+    (source / "images/3.png").unlink()
+    (source / "images/3.png").symlink_to(tmp_path / "secret")
+    with pytest.raises(SystemExit):
+        imported(tmp_path, "images", source)
+    assert "images/3.png: a link out of" in capsys.readouterr().err and not (tmp_path / "made").exists()
 
 
 def documents(folder: Path, texts: Sequence[str]) -> Path:
@@ -399,6 +435,15 @@ BAD = {
     ),
     "not squad": ('{"data": [{"title": 1}]}', "Expected `str`, got `int` - at `$.data[0].title`"),
     "no text": ('{"data": [{"title": "a", "paragraphs": [{"context": "\\n", "qas": []}]}]}', "passage 1.1: no text"),
+    "blank": (
+        json.dumps(squad(("a", "b c"))).replace('"text": "b", "answer_start": 0', '"text": " ", "answer_start": 1'),
+        "question a-yes: its answer is white space alone",
+    ),
+    "escape": (
+        json.dumps(squad(("\033[2J", "b"), ("\033[2J", "c"))),
+        r"question \x1b[2J-yes: stands there 2 times",
+    ),
+    "long": (json.dumps(squad(*((f"{n}" * 2**20, "b") for n in range(4)))), "of queries/dev.jsonl would have "),
     "one side": (json.dumps(squad(("a", "b"))), "holdout: 0 answerable and 0 unanswerable questions"),
     "surrogate": ('{"data": [{"title": "\\ud800", "paragraphs": []}]}', "surrogate"),
     "twice": (json.dumps(squad(("a", "b"), ("a", "c"))), "question a-yes: stands there 2 times"),
@@ -420,11 +465,11 @@ def test_what_is_wrong_is_told_and_nothing_written(
 def test_bad_rows_and_lost_references_are_all_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = beir(tmp_path / "source")
     with (source / "qrels/test.tsv").open("a") as stream:
-        stream.write("q1\td1\nq1\td2\tyes\n")
+        stream.write(f"q1\td1\nq1\td2\tyes\nq1\td2\t{'9' * 5000}\n")
     with pytest.raises(SystemExit):
         imported(tmp_path, "beir", source)
     told = capsys.readouterr().err
-    assert "test.tsv:24:" in told and "test.tsv:25:" in told
+    assert all(f"test.tsv:{line}:" in told for line in (24, 25, 26))
     (source / "qrels/test.tsv").write_text("q1\td1\t1\n")
     with pytest.raises(SystemExit):
         imported(tmp_path, "beir", source)
@@ -454,6 +499,25 @@ def test_what_is_there_already_stays(tmp_path: Path, capsys: pytest.CaptureFixtu
         imported(tmp_path, "nomiracl", nomiracl(tmp_path / "source"))
     assert "already there" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["mine"]
+
+
+def test_nothing_is_written_into_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = nomiracl(tmp_path / "source")
+    monkeypatch.chdir(ROOT)
+    data = "tests/data/small"
+    for command in (["import", "nomiracl", str(source), str(source / "made")], ["run", data, f"{data}/corpus/../made"]):
+        with pytest.raises(SystemExit):
+            main(command)
+        assert "; name a folder elsewhere" in capsys.readouterr().err
+        assert not Path(command[-1]).exists()
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".made.4194305.part/corpus").mkdir(parents=True)
+    imported(tmp_path, "nomiracl", nomiracl(tmp_path / "source"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "source"]
 
 
 @pytest.mark.pipeline

@@ -131,7 +131,7 @@ def _in_conflict(asked: Asked, sources: Sequence[Source], params: SupportParams)
     most = max(coverage(asked, one) for one in fields)
     first, *others = [one for one in fields if coverage(asked, one) == most]
     keys = _attribute_keys(asked, first)
-    return any(_plain(one) != _plain(first) and keys & _attribute_keys(asked, one) for one in others)
+    return any(_plain(one) != _plain(first) and (asked.keys or keys & _attribute_keys(asked, one)) for one in others)
 
 
 def _attribute_keys(asked: Asked, field: Source) -> Set[frozenset[str]]:

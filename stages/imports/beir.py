@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from stages.imports.collection import Asked, Collection, Passage, Unanswerable
+from stages.imports.files import left_out
 from stages.imports.nomiracl import all_sentences
 from stages.imports.split import chosen, joined
 
@@ -83,7 +84,7 @@ def beir_collection(beir: Beir, seed: int) -> Collection:
         _each(beir.documents, passages),
         [_asked(one, relevant[one.id], passages, taken) for one in judged],
         independent_draws=True,
-        notes=tuple(f"left out {number} {what}" for what, number in counts.items() if number),
+        notes=tuple(left_out(counts)),
     )
 
 

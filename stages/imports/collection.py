@@ -75,6 +75,9 @@ def findings(collection: Collection) -> Iterator[str]:
     yield from (f"passage {name}: stands there {times} times" for name, times in passages.items() if times > 1)
     yield from (f"passage {one.id}: no text" for one in collection.passages if not one.text.strip())
     yield from (f"question {name}: stands there {times} times" for name, times in asked.items() if times > 1)
+    texts = {one.id: one.text for one in collection.passages}
     for one in collection.questions:
         if one.unanswerable is None and not one.evidence:
             yield f"question {one.id}: answerable, and no place that answers it"
+        if any(not texts[place.passage][place.start : place.end].strip() for place in one.evidence):
+            yield f"question {one.id}: its answer is white space alone"

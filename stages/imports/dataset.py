@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from stages.imports.collection import Asked, Collection, Passage
-from stages.imports.files import Made, card, lines, refuse_one_sided, summary
+from stages.imports.files import Made, card, distinct, left_out, lines, refuse_one_sided, summary
 from stages.imports.page import page
 from stages.imports.split import chosen, joined
 from stages.records import Label, Question, Span
@@ -24,13 +24,17 @@ class Corpus(NamedTuple):
 
 
 def dataset(name: str, collection: Collection, seed: int, dev_share: float) -> Made:
-    """All files of a dataset. Raises BadInputError where a part lacks answerable or unanswerable questions."""
+    """All files of a dataset, whose questions differ.
+
+    Raises BadInputError where a part lacks answerable or unanswerable ones.
+    """
+    questions, away = distinct(collection.questions, lambda one: one.text)
     group_of = _groups(collection)
-    sizes = Counter(group_of["question", one.id] for one in collection.questions)
+    sizes = Counter(group_of["question", one.id] for one in questions)
     dev = chosen(sizes, seed, dev_share)
     corpus = _corpus(_pages(collection.passages, group_of, sizes))
     parts: dict[str, list[Asked]] = {split: [] for split in SPLITS}
-    for one in collection.questions:
+    for one in questions:
         parts["dev" if group_of["question", one.id] in dev else "holdout"].append(one)
     labels = {split: [_label(one, corpus.places) for one in asked] for split, asked in parts.items()}
     refuse_one_sided(labels)
@@ -41,7 +45,7 @@ def dataset(name: str, collection: Collection, seed: int, dev_share: float) -> M
     made["passages.jsonl"] = lines(_placed(collection.passages, corpus.places))
     made["dataset.yaml"] = card(name, collection.independent_draws)
     told = f"{len(collection.passages)} passages in {len(corpus.files)} documents"
-    return Made(made, summary(told, labels, collection.notes))
+    return Made(made, summary(told, labels, [*collection.notes, *left_out(away)]))
 
 
 def _groups(collection: Collection) -> dict[tuple[str, str], str]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from stages.corpus.frontmatter import Key
 from stages.corpus.markdown import Document, sections
 from stages.imports.collection import Unanswerable
-from stages.imports.files import Made, card, lines, refuse_one_sided, summary
+from stages.imports.files import Made, card, distinct, left_out, lines, refuse_one_sided, summary
 from stages.imports.split import chosen
 from stages.labels.parts import normalised
 from stages.records import Label, Question, Span
@@ -88,7 +88,7 @@ def documents_dataset(
     return Made(made, summary(f"{len(files)} documents", labels, [*left, *notes]))
 
 
-def _questions(read: Sequence[Described]) -> tuple[list[Asked], tuple[str, ...]]:
+def _questions(read: Sequence[Described]) -> tuple[list[Asked], list[str]]:
     """All questions, no two the same, and what is not asked for."""
     fronted = [one for one in read if one.keys]
     usual = _usual(fronted)
@@ -100,15 +100,13 @@ def _questions(read: Sequence[Described]) -> tuple[list[Asked], tuple[str, ...]]
         texts = {key: _text(one, key, mark, alike) for key in wanted}
         asked += [Asked(one, key, text) for key, text in texts.items() if text]
         nameless += sum(text is None for text in texts.values())
-    times = Counter(normalised(one.text) for one in asked)
-    once = [one for one in asked if times[normalised(one.text)] == 1]
+    once, away = distinct(asked, lambda one: one.text)
     counts = {
         "documents without front matter": len(read) - len(fronted),
         "keys that stand twice in a document or are no words": sum(len(one.unclear) for one in read),
         "questions for which nothing tells which document is meant": nameless,
-        "questions that ask the same as another": len(asked) - len(once),
     }
-    return once, tuple(f"left out {number} {what}" for what, number in counts.items() if number)
+    return once, left_out(counts | away)
 
 
 def _usual(read: Sequence[Described]) -> list[str]:

@@ -1,11 +1,15 @@
 """What is the same whatever is imported: rows, the card of a dataset, and what is said of its parts."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from stages.errors import BadInputError
 from stages.hashing import canonical_json
+from stages.labels.parts import normalised
+
+T = TypeVar("T")
 
 
 class Asked(Protocol):
@@ -26,6 +30,24 @@ class Made(NamedTuple):
 def lines(rows: Iterable[object]) -> bytes:
     """One object a line."""
     return b"".join(canonical_json(row) + b"\n" for row in rows)
+
+
+def distinct(asked: Sequence[T], text: Callable[[T], str]) -> tuple[list[T], dict[str, int]]:
+    """Those that ask for something, and for what no other asks for; how many were left out, by why.
+
+    Of two that ask the same, in different places, neither has an answer of its own.
+    """
+    told = [normalised(text(one)) for one in asked]
+    times = Counter(told)
+    kept = [one for one, words in zip(asked, told, strict=True) if words and times[words] == 1]
+    blank = times[""]
+    same = len(asked) - len(kept) - blank
+    return kept, {"questions without words": blank, "questions that ask the same as another": same}
+
+
+def left_out(counts: Mapping[str, int]) -> list[str]:
+    """A note for each of what was left out, by what it is."""
+    return [f"left out {number} {what}" for what, number in counts.items() if number]
 
 
 def card(name: str, independent_draws: bool) -> bytes:

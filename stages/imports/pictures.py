@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from stages.hashing import sha256
 from stages.imports.collection import Unanswerable
-from stages.imports.files import Made, card, lines, refuse_one_sided, summary
+from stages.imports.files import Made, card, distinct, left_out, lines, refuse_one_sided, summary
 from stages.records import Caption, Label, Question
 from stages.wellformed import path_finding, repeated
 
@@ -44,22 +44,27 @@ def picture_dataset(
     """
     order = sorted(rows, key=lambda row: sha256(f"{seed}\0{row.image}".encode()))
     learned = round(LEARNED * len(order))
-    dev = learned + round(dev_share * (len(order) - learned))
+    asked, unasked = distinct(order[learned:], _question)
+    dev = round(dev_share * len(asked))
     labels = {
         split: [_label(row, place % LEFT_OUT == LEFT_OUT - 1) for place, row in enumerate(part)]
-        for split, part in (("dev", order[learned:dev]), ("holdout", order[dev:]))
+        for split, part in (("dev", asked[:dev]), ("holdout", asked[dev:]))
     }
     refuse_one_sided(labels)
-    asked = {row.image: Question(row.image, " ".join(row.keywords)) for row in order[learned:]}
+    texts = {row.image: _question(row) for row in asked}
     away = {one.id for part in labels.values() for one in part if not one.answerable}
     made = {f"corpus/images/{row.image}": images[row.image] for row in rows if row.image not in away}
     made["training/captions.jsonl"] = lines(Caption(f"images/{row.image}", row.name) for row in order[:learned])
     for split, part in labels.items():
-        made[f"queries/{split}.jsonl"] = lines(asked[one.id]._asdict() for one in part)
+        made[f"queries/{split}.jsonl"] = lines(Question(one.id, texts[one.id])._asdict() for one in part)
         made[f"evaluation-only/{split}.jsonl"] = lines(part)
     made["dataset.yaml"] = card(name, independent_draws=False)
     told = f"{len(rows) - len(away)} pictures, {learned} with a caption to learn from, {len(away)} left out"
-    return Made(made, summary(told, labels))
+    return Made(made, summary(told, labels, left_out(unasked)))
+
+
+def _question(row: Picture) -> str:
+    return " ".join(row.keywords)
 
 
 def _label(row: Picture, away: bool) -> Label:

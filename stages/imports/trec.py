@@ -1,6 +1,7 @@
 """A TREC run and its qrels -> how well the best document of each judged query scored, and whether any is relevant."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from stages.calibration.cells import score_of
 from stages.imports.scored import Item
 
 RUN, QRELS = "query Q0 document rank score tag", "query 0 document relevance"
+RELEVANCE = re.compile(r"-?[0-9]{1,9}")
+"""A whole number; the digits are counted, as Python refuses to read thousands of them."""
 
 
 class Retrieved(NamedTuple):
@@ -28,10 +31,10 @@ class Judged(NamedTuple):
 
 
 def retrieved(line: bytes) -> Retrieved | str:
-    """Read a line of a run, or say what is wrong with it."""
+    """Read a line of a run, or say what is wrong with it; a finite score has one below it, for `trec_items`."""
     cells = _cells(line)
     score = score_of(cells[4]) if len(cells) == 6 else None
-    if score is None or not math.isfinite(score):
+    if score is None or not math.isfinite(math.nextafter(score, -math.inf)):
         return f"expected `{RUN}` with a finite score, got {_shown(line)}"
     return Retrieved(cells[0], score, cells[5])
 
@@ -39,8 +42,8 @@ def retrieved(line: bytes) -> Retrieved | str:
 def judged(line: bytes) -> Judged | str:
     """Read a line of the qrels, or say what is wrong with it."""
     cells = _cells(line)
-    if len(cells) != 4 or not (cells[3].isascii() and cells[3].removeprefix("-").isdecimal()):
-        return f"expected `{QRELS}` with a whole number as relevance, got {_shown(line)}"
+    if len(cells) != 4 or not RELEVANCE.fullmatch(cells[3]):
+        return f"expected `{QRELS}` with a whole number of at most 9 digits as relevance, got {_shown(line)}"
     return Judged(cells[0], cells[2], int(cells[3]))
 
 

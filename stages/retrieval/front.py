@@ -11,12 +11,14 @@ from typing import NamedTuple
 from stages.records import Entry
 
 Terms = frozenset[str]
+TITLES = ("title", "标题")
 
 
 class Fronts(NamedTuple):
     """The front matter of all documents, in distinct terms.
 
-    names  of each document: its title, then each key with its value that no other document has, by path.
+    names  of each document, by path: its first heading or title, the value of a key of TITLES, which may be another,
+           then each key with its value that no other document has.
     keys   every key of the corpus.
     found  (path, name) by the rarest term of the name, so that a question meets few.
     """
@@ -48,6 +50,7 @@ def _said(field: Entry) -> str:
 
 def _names(fields: list[Entry], holding: Mapping[str, int]) -> Iterator[str]:
     yield "\n".join(fields[0].headings)
+    yield from (one.value or "" for one in fields if one.text.casefold() in TITLES)
     yield from (said for said in map(_said, fields) if holding[said] == 1)
 
 
@@ -55,11 +58,10 @@ def asked_keys(asked: Set[str], repeated: Set[str], fronts: Fronts) -> dict[str,
     """Path -> the key, for every document that a question calls by a name of it and asks for a key of front matter.
 
     asked: the question's distinct terms. repeated: those that it says more than once, of which one may be the key where
-    nothing else is beside the name. The document may lack the key; another has it.
+    nothing else is beside the name; then no shorter name is meant. The document may lack the key; another has it.
     """
-    found: dict[str, Terms] = {}
-    for path, name in (one for term in sorted(asked) for one in fronts.found.get(term, ())):
-        rest = frozenset(asked - name) or name & repeated
-        if name <= asked and rest in fronts.keys:
-            found.setdefault(path, rest)
-    return found
+    named = [one for term in sorted(asked) for one in fronts.found.get(term, ()) if one[1] <= asked]
+    rests = [(path, name, frozenset(asked - name) or name & repeated) for path, name in named]
+    meant = [one for one in rests if one[2] in fronts.keys]
+    whole = {name for _, name, _ in meant if name == asked}
+    return {path: rest for path, name, rest in reversed(meant) if not whole or name in whole}

@@ -96,12 +96,12 @@ def _names(
     library: Library, entry: Entry, asked: Mapping[str, float], keys: Mapping[str, Terms]
 ) -> list[Mapping[str, float]]:
     """The weighed names of an entry. A chunk has none shorter than all that it holds. A field has none at all whose
-    value the question itself gives, or beside which the question asks for another key of the front matter."""
+    value the question itself gives; of front matter, where the question asks for a key of some, only that key has."""
     if entry.kind == "chunk":
         return [library.weigh_held(entry.id)]
     value = library.distinct(entry.value or "")
-    if entry.front_matter and entry.path in keys:
-        named = keys[entry.path] == library.distinct(entry.text)
+    if entry.front_matter and keys:
+        named = keys.get(entry.path) == library.distinct(entry.text)
     else:
         named = not value or not value <= asked.keys()
     return [library.weigh(name) for name in entry_names(entry)] if named else []

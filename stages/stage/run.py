@@ -106,10 +106,15 @@ def run(main: Callable[[], None]) -> None:
 
 def _end(error: FrostlineError) -> NoReturn:
     try:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        print(_printable(f"{type(error).__name__}: {error}"), file=sys.stderr, flush=True)
     except OSError:
         _drop(sys.stderr)  # a standard error that is full changes no exit status
     sys.exit(error.exit_status)
+
+
+def _printable(text: str) -> str:
+    """What a terminal shows as it is; a name that others chose may hold its commands."""
+    return "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in text)
 
 
 def _drop(stream: TextIO) -> None:

@@ -45,6 +45,7 @@ from stages.report.frontier_plot import frontier_plot
 from stages.scores import Scores, read_scores, read_threshold
 from stages.settings import read_yaml
 from stages.squad import read_squad
+from stages.stage.progress import progress
 
 FP_WEIGHT = 2.0
 """What params.yaml ships with, so that figures compare with those of a pipeline that nobody changed."""
@@ -63,7 +64,7 @@ def read(arguments: Namespace) -> Scores:
     """The scores that the arguments name."""
     if arguments.squad is None:
         columns = Columns("id", arguments.score_column or "score", arguments.label_column or "answerable")
-        return read_scores(arguments.scores, columns, arguments.lower_is_better)
+        return read_scores(arguments.scores, columns, arguments.lower_is_better, progress)
     if arguments.score_column or arguments.label_column or arguments.lower_is_better:
         raise BadInputError("--squad says itself which column and direction; leave the others out")
     return read_squad(arguments.scores, arguments.squad)
@@ -133,7 +134,7 @@ def run_scores(source: Path, folder: Path) -> None:
     """
     model = source.resolve().name
     _refuse_no_text("the folder's name", model)
-    over = {split: read_scores(source / name, Columns(*HEAD), False) for split, name in FILES.items()}
+    over = {split: read_scores(source / name, Columns(*HEAD), False, progress) for split, name in FILES.items()}
     with _naming(source / FILES["dev"]):
         frozen = freeze(over["dev"], model, _settings_here())
     with _naming(source / FILES["holdout"]):

@@ -299,10 +299,10 @@ class Part:
 class Shown(Protocol):
     """What pure code is handed to tell how far it is, as `stages.stage.progress` does."""
 
-    def __call__(self, items: Iterable[T], total: int, what: str) -> Iterable[T]:
-        """Hand on `items`, `total` at most, whatever `what` says they are."""
+    def __call__(self, items: Iterable[T], total: int | None, what: str) -> Iterable[T]:
+        """Hand on `items`, `total` at most or nobody knows how many, whatever `what` says they are."""
 
 
-def unseen(items: Iterable[T], total: int, what: str) -> Iterable[T]:
+def unseen(items: Iterable[T], total: int | None, what: str) -> Iterable[T]:
     """Tell nobody."""
     return items

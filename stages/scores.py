@@ -38,6 +38,7 @@ from stages.calibration.cells import (
 from stages.calibration.sweep import Floats
 from stages.calibration.threshold import Threshold, threshold_findings
 from stages.errors import BadInputError
+from stages.records import Shown, unseen
 
 CHUNK = 100_000
 """Rows held as text at a time."""
@@ -81,8 +82,10 @@ class Format(NamedTuple):
     rows: Callable[[Path, Columns], Rows]
 
 
-def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Scores:
+def read_scores(path: str | Path, columns: Columns, lower_is_better: bool, shown: Shown = unseen) -> Scores:
     """Read TSV, CSV, JSONL or Parquet, told by the suffix; other columns than the three are left alone.
+
+    `shown` is told how far it is.
 
     Raises BadInputError listing every bad row with its place (`file:line`), at most 20 and how many more.
     """
@@ -93,7 +96,7 @@ def read_scores(path: str | Path, columns: Columns, lower_is_better: bool) -> Sc
     if kind is None:
         raise BadInputError(f"{path}: the suffix tells the format; expected one of {', '.join(FORMATS)}")
     digest = sha256_of(path, in_lines=kind is not _PARQUET)
-    items = _items(path, columns, kind)
+    items = _items(path, columns, kind, shown)
     if not len(items.keys):
         raise BadInputError(f"{path}: no rows; give one row for each item")
     if sha256_of(path, in_lines=False) != digest:
@@ -113,9 +116,10 @@ def make_scores(items: Items, column: str, lower_is_better: bool, digest: str) -
     return Scores(signals, items.answerable, column, lower_is_better, items_hash(items), digest)
 
 
-def _items(path: Path, columns: Columns, kind: Format) -> Items:
+def _items(path: Path, columns: Columns, kind: Format, shown: Shown) -> Items:
     try:
-        parts = [convert(*chunk) for chunk in kind.chunks(path, columns)]
+        chunks = shown(kind.chunks(path, columns), None, f"{path.name}: blocks of at most {CHUNK} rows")
+        parts = [convert(*chunk) for chunk in chunks]
     except (
         NotInOrderError,
         ValueError,

@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from stages.stage.progress import CLEAR, progress
+from stages.stage.progress import CLEAR, bar, progress
 
 
 def pass_items(monkeypatch: pytest.MonkeyPatch, step: float) -> None:
@@ -62,3 +62,7 @@ def test_a_terminal_that_is_gone_stops_nothing(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(OSError):
             os.write(theirs, b"gone")
         pass_items(monkeypatch, 1.0)
+
+
+def test_what_nobody_has_counted_has_no_bar() -> None:
+    assert bar(3, None, 2.0, "blocks") == "blocks 3 1.5/s"

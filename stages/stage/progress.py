@@ -16,8 +16,11 @@ WIDTH, COLUMNS = 30, 80
 CLEAR = "\r\x1b[K"
 
 
-def progress(items: Iterable[T], total: int, what: str) -> Iterator[T]:
-    """Yield `items`, `total` at most, and show on stderr how many are done; nothing where stderr is no terminal."""
+def progress(items: Iterable[T], total: int | None, what: str) -> Iterator[T]:
+    """Yield `items`, `total` at most, and show on stderr how many are done; nothing where stderr is no terminal.
+
+    total: None where nobody knows it yet; then there are counts and rate alone.
+    """
     terminal = _terminal()
     return iter(items) if terminal is None else _shown(items, total, what, terminal)
 
@@ -31,7 +34,7 @@ def _terminal() -> int | None:
     return number if os.isatty(number) else None
 
 
-def _shown(items: Iterable[T], total: int, what: str, terminal: int) -> Iterator[T]:
+def _shown(items: Iterable[T], total: int | None, what: str, terminal: int) -> Iterator[T]:
     start = time.monotonic()
     due = start + DELAY
     try:
@@ -54,7 +57,9 @@ def _write(terminal: int, line: str) -> None:
         os.write(terminal, (CLEAR + line[: columns - 1]).encode())
 
 
-def bar(done: int, total: int, seconds: float, what: str) -> str:
+def bar(done: int, total: int | None, seconds: float, what: str) -> str:
     """One line: what, a bar, counts, items a second."""
+    if total is None:
+        return f"{what} {done} {done / seconds:.1f}/s"
     filled = WIDTH * done // max(total, 1)
     return f"{what} [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total} {done / seconds:.1f}/s"

@@ -8,6 +8,7 @@ import io
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,16 +20,18 @@ from stages.errors import BadInputError, StaleThresholdError
 from stages.hashing import plain_numbers, sha256
 from stages.measures.flips import Bar, Decided, Evaluation, Run, compare_runs, compared_markdown, compared_text
 from stages.params import DatasetCard, load_section, load_source, load_systems
-from stages.project import read_project
-from stages.records import TOP_KINDS, Part
-from stages.stage.declared import artifact_paths
+from stages.project import OF_DATASET, read_project
+from stages.records import TOP_KINDS, File, Part
+from stages.stage.declared import artifact_paths, covers
 from stages.stage.run import guard
 from stages.wellformed import repeated
 
-ALWAYS = ("dvc.yaml", "params.yaml", "stages")
+SOURCES = ("stages",)
+ALWAYS = ("dvc.yaml", "params.yaml", *SOURCES)
 READ = ("holdout", "threshold", "sweep", "seen", "chain")
 """Names of the artifacts that are compared, or tell whether they belong together."""
-WRITTEN_BY = ("sweep_thresholds", "freeze_threshold", "evaluate_holdout")
+EVALUATED_BY = "evaluate_holdout"
+WRITTEN_BY = ("sweep_thresholds", "freeze_threshold", EVALUATED_BY)
 """Stages whose parts of the chain say how these were when they were written."""
 
 
@@ -101,13 +104,19 @@ def _read_run(root: Path, folder: Path, name: str, commit: str) -> Committed:
     paths = {one: declared[one] for one in READ if one in declared}
     if missing := [one for one in READ if one not in paths]:
         raise BadInputError(f"dvc.yaml: vars: path: no {', '.join(missing)}")
-    inside = [one for one in (*paths.values(), card) if not Path(one).is_absolute() and ".." not in Path(one).parts]
+    files.refuse(f"dvc.yaml: vars: path: {one}: lies outside the project" for one in paths.values() if _is_outside(one))
+    inside = [one for one in (*paths.values(), card) if not _is_outside(one)]
     written |= _write(folder, git.files_at(root, commit, *inside))
     places = {one: folder / path for one, path in paths.items()}
     systems = {system: read_evaluation(places, system) for system in load_systems(params)}
     run = Run(name, commit, _holdout(places["seen"]), systems)
     known = load_section(DatasetCard, card, settings.read_yaml(folder / card)) if card in written else None
     return Committed(run, known, [f"  {name}: {text}" for text in _stale(places["chain"], params, written)])
+
+
+def _is_outside(path: str) -> bool:
+    """True for a path that no commit of the project can hold."""
+    return Path(path).is_absolute() or ".." in Path(path).parts
 
 
 def _write(folder: Path, found: dict[str, bytes]) -> dict[str, str]:
@@ -171,8 +180,24 @@ def _stale(chain: Path, params: dict[str, Any], written: dict[str, str]) -> Iter
     seen: set[str] = set()
     for stage in WRITTEN_BY:
         part = files.read_json(files.of_system(chain, stage), Part)
-        changed = [one.path for one in (*part.read, *part.wrote) if written.get(one.path, one.sha256) != one.sha256]
-        if plain_numbers({name: params.get(name) for name in part.params}) != part.params:
+        changed = [one.path for one in (*part.read, *part.wrote) if _is_other(one, written)]
+        if plain_numbers({name: params.get(name) for name in part.params}) != part.params or _is_of_others(
+            part, params
+        ):
             changed.append("params.yaml")
         yield from (f"{path}: not as {stage} knew it" for path in changed if path not in seen)
         seen.update(changed)
+
+
+def _is_other(was: File, written: dict[str, str]) -> bool:
+    """True for a file that is not as it was, and for a source that is gone; what else is gone was not asked for."""
+    now = written.get(was.path)
+    return now != was.sha256 and (now is not None or covers(SOURCES, was.path))
+
+
+def _is_of_others(part: Part, params: dict[str, Any]) -> bool:
+    """True where params.yaml names another dataset or holdout than was evaluated; one elsewhere is not looked at."""
+    questions = normpath(OF_DATASET["questions"].format(**load_source(params)._asdict()))
+    return (
+        part.stage == EVALUATED_BY and not _is_outside(questions) and questions not in {one.path for one in part.read}
+    )

@@ -68,11 +68,15 @@ def explain(arguments: Namespace) -> None:
 
 
 def find(project: Project, name: str, system: str) -> Story:
-    """The story of a question, of dev or of the holdout. Raises BadInputError with the ids that come near."""
-    stories = {one.record.id: one for one in (*_of_dev(project, system), *_of_holdout(project, system))}
-    if name not in stories:
-        raise BadInputError(_unknown(name, stories.values()))
-    return stories[name]
+    """The story of a question, of dev or of the holdout. Raises BadInputError for an id of both sets, or of none."""
+    stories = [*_of_dev(project, system), *_of_holdout(project, system)]
+    found = [one for one in stories if one.record.id == name]
+    if not found:
+        raise BadInputError(_unknown(name, stories))
+    if len(found) > 1:
+        parts = " and of ".join(one.part for one in found)
+        raise BadInputError(f"{name}: a question of {parts}; give one of them another id (`frostline check` finds all)")
+    return found[0]
 
 
 def _unknown(name: str, stories: Iterable[Story]) -> str:

@@ -11,6 +11,7 @@ from stages.errors import BadInputError
 OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
 EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(.+)")
 """Where DVC keeps an experiment: below the commit that it began at, under its name."""
+OBJECT = re.compile(r"[0-9a-f]{40,64}")
 PLAIN_FILES = ("100644", "100755")
 
 
@@ -22,7 +23,10 @@ def run_git(folder: Path, *arguments: str, unborn: bool = False, given: bytes | 
     # a hook's own variables would point git at another place than the folder
     inherited = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
     command = ["git", "--literal-pathspecs", *arguments]
-    done = subprocess.run(command, cwd=folder, env=inherited, input=given, capture_output=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=folder, env=inherited, input=given, capture_output=True, check=False)
+    except ValueError as error:  # a name that no program can be handed
+        raise BadInputError(f"git {arguments[0]}: {error}") from error
     if done.returncode and not (unborn and done.returncode == 1):
         said = done.stderr.decode("utf-8", "replace").strip()
         raise BadInputError(f"git {arguments[0]}: exit status {done.returncode}: {said}")
@@ -31,9 +35,8 @@ def run_git(folder: Path, *arguments: str, unborn: bool = False, given: bytes | 
 
 def find_commit(folder: Path, name: str) -> str:
     """The commit of a git revision or of a DVC experiment. Raises BadInputError for a name that is none, or several."""
-    wanted = ("--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
-    if found := run_git(folder, "rev-parse", *wanted, unborn=True).split():
-        return found[0].decode("ascii")
+    if (found := _object(folder, name)) and (commit := _object(folder, f"{found}^{{commit}}")):
+        return commit
     listed = run_git(folder, "for-each-ref", "--format=%(objectname) %(refname)", "refs/exps")
     rows = [line.partition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines()]
     commits = [commit for commit, _, ref in rows if (match := EXPERIMENT.fullmatch(ref)) and match[1] == name]
@@ -42,6 +45,13 @@ def find_commit(folder: Path, name: str) -> str:
     if not commits:
         raise BadInputError(f"{name}: no git revision and no DVC experiment here")
     raise BadInputError(f"{name}: {len(commits)} DVC experiments; name one of {', '.join(one[:7] for one in commits)}")
+
+
+def _object(folder: Path, name: str) -> str | None:
+    """What a name stands for, or None; a range, and what is left out of one, are several."""
+    found = run_git(folder, "rev-parse", "--quiet", "--verify", "--end-of-options", name, unborn=True)
+    text = found.decode("ascii").strip()
+    return text if OBJECT.fullmatch(text) else None
 
 
 def files_at(folder: Path, commit: str, *paths: str) -> dict[str, bytes]:

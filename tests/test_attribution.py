@@ -296,8 +296,8 @@ def test_a_cause_is_the_first_step_that_the_evidence_did_not_pass(
     passed = {
         "not_indexed": passes(label, ENTRIES),
         "field_not_parsed": label.category != "field" or label.expected_value in [one.value for one in held],
-        "not_in_candidates": passes(label, [one.id for one in record.candidates]),
-        "below_top_k": passes(label, [one.id for one in record.reranked[:went_on]]),
+        "not_in_candidates": passes(label, [*context.selected, *(one.id for one in record.candidates)]),
+        "below_top_k": passes(label, [*context.selected, *(one.id for one in record.reranked[:went_on])]),
         "not_in_context": passes(label, context.selected),
     }
     first = next((name for name, there in passed.items() if not there), None)
@@ -340,9 +340,16 @@ def test_of_two_groups_the_one_that_was_lost_earlier_counts(record: Record, foun
     assert judge(record, both, INDEXED, verified=True).lost == found
 
 
+def test_what_a_field_brought_into_the_context_is_not_lost() -> None:
+    """The chunk stands below k, or is no candidate; its field went on, and the context shows the whole chunk."""
+    label = Label("q", "passage", None, False, None, None, ((Span("docs/a.md", 23, 30),),), None, None)
+    for record in (made("f1 i1 c2", "f1 i1 c2", 1, lexical=""), made("f1", "f1", 1, lexical="f1")):
+        assert judge(record, label, INDEXED, verified=True).lost == Cause("wrong_candidate")
+
+
 def fused(record: Record, holders: Holders) -> bool:
-    """Every group that the pool lacks stands in a list."""
-    pool = {one.id for one in record.candidates}
+    """Every group that pool and context lack stands in a list."""
+    pool = {one.id for one in record.candidates} | set(record.context.selected)
     listed = {one.id for ranking in record.rank_lists.values() for one in ranking}
     return all(listed & set(group) for group in holders if not pool & set(group))
 
@@ -350,7 +357,7 @@ def fused(record: Record, holders: Holders) -> bool:
 def fallen(record: Record, holders: Holders, k: int) -> tuple[str, int]:
     """Whether the reranker alone pushed the groups below k, and how far the lowest lies."""
     before, after = [one.id for one in record.candidates], [one.id for one in record.reranked]
-    gone = [group for group in holders if not set(after[:k]) & set(group)]
+    gone = [group for group in holders if not {*after[:k], *record.context.selected} & set(group)]
     reranker = all(set(before[:k]) & set(group) for group in gone)
     places = [min(after.index(name) for name in group if name in after) for group in gone]
     return "reranker" if reranker else "candidates", max(places) + 1 - k

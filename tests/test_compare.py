@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stages import git
+from stages.errors import BadInputError
 from stages.measures.compared import comparisons
 from stages.measures.evaluate import outcome
 from stages.measures.flips import (
@@ -208,3 +211,59 @@ def test_a_stale_revision_is_compared_and_called_so(damaged: Project) -> None:
         "  HEAD: params.yaml: not as sweep_thresholds knew it",
         "  HEAD: artifacts/threshold/lexical.json: not as freeze_threshold knew it",
     ]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository of two commits and a tag of its own."""
+    root = tmp_path_factory.mktemp("history")
+    for command in (
+        ("init", "--quiet"),
+        *[("commit", "--quiet", "--allow-empty", f"--message={text}") for text in ("first", "second")],
+        ("tag", "--annotate", "--message=x", "tagged"),
+    ):
+        git.run_git(root, "-c", "user.name=tests", "-c", "user.email=tests@example.invalid", *command)
+    return root
+
+
+@pytest.mark.parametrize("name", ["HEAD~1..HEAD", "HEAD~1...HEAD", "^HEAD", "HEAD^{tree}", "HEAD:", "", "-h", "HEAD~9"])
+def test_what_is_no_single_commit_is_refused(history: Path, name: str) -> None:
+    with pytest.raises(BadInputError, match="no git revision and no DVC experiment here"):
+        git.find_commit(history, name)
+
+
+@pytest.mark.parametrize(("name", "commit"), [(":/fir", "HEAD~1"), ("tagged", "HEAD"), ("HEAD^{/first}", "HEAD~1")])
+def test_every_way_to_name_a_commit_is_known(history: Path, name: str, commit: str) -> None:
+    assert git.find_commit(history, name) == git.run_git(history, "rev-parse", commit).decode().strip()
+
+
+def test_a_name_that_no_program_can_be_handed_is_refused(history: Path) -> None:
+    with pytest.raises(BadInputError, match="git ls-tree: embedded null byte"):
+        git.files_at(history, "HEAD", "a\0b")
+
+
+@pytest.mark.pipeline
+@pytest.mark.parametrize("folder", ["{root}/artifacts/holdout", "../../{root}/artifacts/holdout"])
+def test_nothing_but_the_commit_is_read(damaged: Project, folder: str) -> None:
+    damaged.edit("dvc.yaml", "holdout: artifacts/holdout\n", f"holdout: {folder.format(root=damaged.root)}\n")
+    commit(damaged)
+    assert "dvc.yaml: vars: path: " in (told := compare(damaged, "HEAD~1", "HEAD", status=1))
+    assert "artifacts/holdout: lies outside the project" in told
+
+
+@pytest.mark.pipeline
+@pytest.mark.parametrize(
+    ("old", "new"), [("holdout: holdout\n", "holdout: other\n"), (f"dataset: {SMALL}\n", "dataset: b\n")]
+)
+def test_figures_of_another_holdout_than_params_names_are_stale(damaged: Project, old: str, new: str) -> None:
+    damaged.edit("params.yaml", old, new)
+    commit(damaged)
+    assert "HEAD: params.yaml: not as evaluate_holdout knew it" in compare(damaged, "HEAD~1", "HEAD", status=3)
+
+
+@pytest.mark.pipeline
+def test_a_source_that_is_gone_is_named(damaged: Project) -> None:
+    damaged.git("rm", "--quiet", "--cached", "stages/answering/support.py")
+    damaged.git("commit", "--quiet", "--message=gone")
+    told = compare(damaged, "HEAD~1", "HEAD", status=3)
+    assert "HEAD: stages/answering/support.py: not as sweep_thresholds knew it" in told

@@ -16,7 +16,7 @@ from stages.measures.evidence import CAUSES, cause_text
 from stages.measures.story import COLUMNS, Story, columns, fit, fold, story_text
 from stages.records import Label, Record
 from tests.project import SMALL, Project
-from tests.test_attribution import INDEXED, labels, records
+from tests.test_attribution import INDEXED, labels, records, refusal
 
 SCREENFUL = 40
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
@@ -53,6 +53,15 @@ def test_a_text_fits_its_column(text: str, width: int, most: int) -> None:
     lines = fold(text, width, most)
     assert 1 <= len(lines) <= most and max(map(columns, lines)) <= width
     assert columns(fit("".join(one for one in text if one.isprintable()), width)) == width
+
+
+@given(records(), TEXTS)
+def test_nothing_that_the_files_hold_reaches_the_terminal_as_it_is(record: Record, text: str) -> None:
+    unsafe = f"\x1b[2J{text}\u202e"
+    one = story(replace(record, context=replace(record.context, unit=unsafe)), refusal("missing"), None)
+    one = replace(one, kind=unsafe, decision=replace(one.decision, reason=unsafe))
+    lines = story_text([one]).split("\n")
+    assert all(line.isprintable() for line in lines) and max(map(columns, lines)) <= COLUMNS
 
 
 def test_an_id_keeps_its_end() -> None:
@@ -101,6 +110,15 @@ def test_an_unknown_question_names_near_ones_and_the_sets(finished: Project) -> 
     told = explain(finished, "d001", status=1)
     assert "BadInputError: d001: no question of dev (d01 to d" in told and "holdout (" in told and "near: d01" in told
     assert "oracle: no system in params.yaml" in explain(finished, "d01", "--vs", "oracle", status=1)
+
+
+@pytest.mark.pipeline
+def test_an_id_of_both_sets_is_refused(damaged: Project) -> None:
+    first = queries(damaged, "lexical")[0]["id"]
+    for name in ("answers", "queries"):
+        path = damaged.root / f"artifacts/holdout/lexical/{name}.json"
+        path.write_bytes(path.read_bytes().replace(f'"id":"{first}"'.encode(), b'"id":"d01"'))
+    assert "BadInputError: d01: a question of dev and of holdout; " in explain(damaged, "d01", status=1)
 
 
 @pytest.mark.pipeline

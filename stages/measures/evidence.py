@@ -31,7 +31,7 @@ CAUSES: Mapping[CauseName, str] = {
     "not_in_candidates": "no candidate holds the evidence",
     "below_top_k": "a candidate holds the evidence, but not one of the first k after reranking",
     "not_in_context": "one of the first k holds the evidence, but nothing that was selected for the context",
-    "wrong_candidate": "the evidence is in the context, but what stands first is not it, or not all of it",
+    "wrong_candidate": "the evidence is in the context, but the answer is taken from something else, or not all of it",
     "source_changed": "the first candidate's original has changed since it was indexed",
     "asked_not_parsed": "the right image or value, but the support check does not see that the question asks for it",
     "support_refused": "the right answer, refused by the support check",
@@ -132,7 +132,8 @@ def _field_not_parsed(trail: Trail) -> Cause | None:
 
 
 def _not_in_candidates(trail: Trail) -> Cause | None:
-    gone = trail.gone([one.id for one in trail.record.candidates])
+    """What is in the context is not lost: a field among the candidates brings its whole chunk there."""
+    gone = trail.gone([*(one.id for one in trail.record.candidates), *trail.record.context.selected])
     if not gone:
         return None
     lists = trail.record.rank_lists
@@ -141,7 +142,8 @@ def _not_in_candidates(trail: Trail) -> Cause | None:
 
 
 def _below_top_k(trail: Trail) -> Cause | None:
-    gone, k = trail.gone([one.id for one in trail.top]), len(trail.top)
+    """What is in the context is not lost, here too."""
+    gone, k = trail.gone([*(one.id for one in trail.top), *trail.record.context.selected]), len(trail.top)
     if not gone:
         return None
     before, after = ([rank_of(group, ranked) or 0 for group in gone] for ranked in _rankings(trail.record))

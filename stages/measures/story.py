@@ -53,7 +53,7 @@ def story_text(stories: Sequence[Story]) -> str:
 def _head(one: Story) -> Iterator[str]:
     yield from fold(f"{one.record.id} ({one.part}): {one.record.text}", COLUMNS, 2)
     if one.kind:
-        yield f"must be refused: {one.kind}"
+        yield from fold(f"must be refused: {one.kind}", COLUMNS, 1)
     else:
         groups = " and ".join(" or ".join(group) or "no entry" for group in one.holders)
         yield from fold(f"{one.category}, evidence (*) in {groups}", COLUMNS, 2)
@@ -146,7 +146,8 @@ def columns(text: str) -> int:
 
 
 def fit(text: str, width: int, *, tail: bool = False) -> str:
-    """A text cut to `width` columns, or filled up; `tail` keeps its end, where ids differ."""
+    """A text cut to `width` columns, or filled up; `tail` keeps its end, where ids differ. All of it is printable."""
+    text = "".join(one if one.isprintable() else " " for one in text)
     if columns(text) > width:
         while columns(text) >= width:
             text = text[1:] if tail else text[:-1]

@@ -20,6 +20,9 @@ from stages.hashing import sha256
 from stages.params import NeighboursParams
 from stages.retrieval.hnsw import hnsw_finding
 
+Propose = Callable[[Any, int], Any]
+"""From (vector, k) to about k near rows, in any order."""
+
 ENCRYPTED = 1
 UNIX = 3
 NPY = re.compile(
@@ -86,12 +89,7 @@ def _array(name: str, data: bytes) -> Any:
 
 def write_hnsw(path: str | Path, vectors: Any, settings: NeighboursParams) -> str:
     """Build an HNSW index by inner product in one thread with a seed, and write it; returns the file's sha256."""
-    import hnswlib
-    import numpy as np
-
-    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
-    index.init_index(len(vectors), M=settings.m, ef_construction=settings.ef_construction, random_seed=settings.seed)
-    index.add_items(vectors.astype(np.float32), np.arange(len(vectors)), num_threads=1)
+    index = _hnsw(vectors, settings)
     with replaced(path) as temporary:
         index.save_index(str(temporary))
         # the library takes no notice of a disk that is full
@@ -100,8 +98,23 @@ def write_hnsw(path: str | Path, vectors: Any, settings: NeighboursParams) -> st
     return hash_file(path)
 
 
-def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Callable[[Any, int], Any]:
-    """Load an index that `write_hnsw` wrote, as a function from (vector, k) to about k near rows, in any order.
+def make_hnsw(vectors: Any, settings: NeighboursParams) -> Propose:
+    """The index that `write_hnsw` would write, without a file."""
+    return _proposer(_hnsw(vectors, settings), settings.ef_search, "an HNSW index over changed vectors")
+
+
+def _hnsw(vectors: Any, settings: NeighboursParams) -> Any:
+    import hnswlib
+    import numpy as np
+
+    index = hnswlib.Index(space="ip", dim=vectors.shape[1])
+    index.init_index(len(vectors), M=settings.m, ef_construction=settings.ef_construction, random_seed=settings.seed)
+    index.add_items(vectors.astype(np.float32), np.arange(len(vectors)), num_threads=1)
+    return index
+
+
+def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Propose:
+    """Load an index that `write_hnsw` wrote.
 
     BadInputError when the file's sha256 is not the expected one, or it is no index over these vectors: the library
     would trust any bytes.
@@ -116,12 +129,17 @@ def read_hnsw(path: str | Path, expected: str, vectors: Any, ef: int) -> Callabl
         raise BadInputError(f"{path}: {found}; run `dvc repro -f --no-run-cache embed_corpus`")
     index = hnswlib.Index(space="ip", dim=vectors.shape[1])
     index.load_index(str(path))
+    return _proposer(index, ef, str(path))
+
+
+def _proposer(index: Any, ef: int, name: str) -> Propose:
+    import numpy as np
 
     def propose(vector: Any, k: int) -> Any:
         index.set_ef(max(ef, k))
         try:
             return index.knn_query(vector.astype(np.float32), k=k, num_threads=1)[0][0].astype(np.int64)
         except RuntimeError as error:  # fewer than k can be reached
-            raise BadInputError(f"{path}: {error}; run `dvc repro -f --no-run-cache embed_corpus`") from error
+            raise BadInputError(f"{name}: {error}; run `dvc repro -f --no-run-cache embed_corpus`") from error
 
     return propose

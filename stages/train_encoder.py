@@ -4,19 +4,16 @@ The texts of the index, which have no images, only say how rare a piece of a wor
 """
 
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from stages import arrays, files
-from stages.corpus.png import decode
-from stages.encoder import features, text
 from stages.encoder.checkpoint import to_arrays
-from stages.encoder.training import Epoch, train
+from stages.encoder.training import Epoch
 from stages.errors import BadInputError
+from stages.learning import learn
 from stages.originals import read_index, read_original
 from stages.params import EncoderParams, IndexParams, of_params
-from stages.retrieval.lexical import entry_words, front_matters
 from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
@@ -29,16 +26,12 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     captions = files.read_captions(paths.captions)
     if not captions:
         raise BadInputError(f"{paths.captions}: no captions; the encoder learns from at least 4")
-    by_id = {entry.id: entry for entry in read_index(paths.index).entries}
-    lacking = sorted({one.image for one in captions} - by_id.keys())
+    entries = read_index(paths.index).entries
+    lacking = sorted({one.image for one in captions} - {entry.id for entry in entries})
     if lacking:
         raise BadInputError("\n".join(f"{paths.captions}: image: no {path} in the corpus" for path in lacking))
-    read = (read_original(paths.corpus, one.image) for one in progress(captions, len(captions), "images"))
-    images = np.stack([features.views(decode(data, most)) for data in read])
-    fronts = front_matters(by_id.values())
-    texts = text.extract(entry_words(entry, fronts) for entry in by_id.values() if entry.kind != "image")
     settings = of_params(EncoderParams, "encoder", params)
-    checkpoint, curve = train(images, text.extract(one.caption for one in captions), settings, texts, progress)
+    checkpoint, curve = learn(captions, entries, partial(read_original, paths.corpus), most, settings, progress)
     arrays.write_arrays(paths.checkpoint, to_arrays(checkpoint))
     files.write_csv(paths.curve, Epoch._fields, curve)
 

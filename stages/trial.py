@@ -31,6 +31,8 @@ from stages.stage.declared import artifact_paths
 
 ENCODING = ("train_encoder", "embed_corpus")
 """Stages that only systems with an encoder need."""
+CAPTIONS = "${dataset}/training/captions.jsonl"
+"""What an encoder learns from; a dataset that has none has no encoder."""
 CONFIG = "[core]\n    analytics = false\n    no_scm = true\n"
 
 
@@ -93,6 +95,8 @@ def narrowed(pipeline: Mapping[str, Any], systems: Collection[str]) -> dict[str,
     stages: dict[str, Any] = dict(pipeline["stages"])
     dropped = [] if uses_encoder(systems) else [stages.pop(name) for name in ENCODING if name in stages]
     gone = {_name(item) for entry in dropped for item in entry.get("outs", ())}
+    if dropped:
+        gone.add(CAPTIONS)
     files = artifact_paths(pipeline)
     gone |= {files[name[7:-1]] for name in gone if name.startswith("${path.") and name[7:-1] in files}
     others = set(SYSTEMS) - set(systems)

@@ -7,17 +7,19 @@ from typing import Any
 from stages import artifacts, files, results, settings
 from stages.calibration.binding import check_seal
 from stages.calibration.ledger import Seen
+from stages.measures.ablation import Ablated
+from stages.measures.damage import Condition, Perturbed, damage_findings
 from stages.measures.ledger import looks
-from stages.originals import read_index
+from stages.originals import read_index, read_original
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
 from stages.records import Index, Rejected
-from stages.report.inputs import Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
+from stages.report.inputs import Damaged, Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
 from stages.report.page import render
 from stages.stage.run import run_stage
 
 PATHS = (
     *("dataset", "index", "rejected", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
-    *("holdout", "ledger", "template", "report"),
+    *("holdout", "ledger", "altered", "perturbation", "ablation", "template", "report"),
 )
 
 
@@ -53,6 +55,15 @@ def read_sheet(paths: Namespace, system: str, dev: dict[str, Any], holdout: dict
     )
 
 
+def read_damaged(paths: Namespace) -> Damaged:
+    """What became of damaged images, and of one of them the file under every condition, by its name."""
+    found = files.read_json(paths.perturbation, Perturbed)
+    files.refuse_made(paths.perturbation, damage_findings(found))
+    conditions = dict.fromkeys(Condition(one.change, one.strength) for one in found.shown)
+    image = {one.name: found.expected[found.shown[0].id] for one in conditions}
+    return Damaged(found, {name: read_original(Path(paths.altered, name), path) for name, path in image.items()})
+
+
 def main(params: dict[str, Any], paths: Namespace) -> None:
     """Write the report, one self-contained HTML file; a ledger that is not there has no lines."""
     card = load_section(DatasetCard, paths.dataset, settings.read_yaml(paths.dataset))
@@ -75,6 +86,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         encoder=metrics.get("encoder"),
         sheets=sheets,
         comparisons=metrics.get("comparisons"),
+        damaged=read_damaged(paths),
+        ablated=files.read_json(paths.ablation, Ablated),
     )
     files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))
 

@@ -5,6 +5,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,18 @@ import yaml
 ROOT = Path(__file__).parent.parent
 SOURCES = ("dvc.yaml", "params.yaml", "pyproject.toml", ".dvcignore", ".gitignore", ".gitattributes", ".dvc/config")
 SMALL = "tests/data/small"
+FEW_CHANGES = ("    hue:\n    - 30\n", "    - 240\n", "    noise:\n", "    - 32\n", "    rotation:\n", "    - 90\n")
+FEW_ABLATIONS = tuple(
+    f"  {name}:\n    {factor}: {value}\n"
+    for name, factor, value in (
+        ("no_reranker", "retrieval.rerank", "false"),
+        ("no_support", "switch.support", "false"),
+        ("no_gate", "switch.gate", "false"),
+        ("exact_search", "neighbours.exact", "true"),
+        ("no_captions_alike", "switch.captions_alike", "false"),
+    )
+)
+"""Of the perturbations and ablations in params.yaml, those that the small project runs: it runs often."""
 ENVIRONMENT = "artifacts/environment/"
 LEDGER = f"{SMALL}/evaluation-only/holdout-ledger.jsonl"
 
@@ -80,6 +94,15 @@ class Project:
         assert text.count(old) == 1, f"{path}: {old!r} stands there {text.count(old)} times"
         (self.root / path).write_bytes(text.replace(old, new).encode("utf-8"))
 
+    def keep(self, path: str, head: str, lines: Sequence[str]) -> None:
+        """Of what is indented below a line of a YAML file, keep only these lines, each of which stands there."""
+        text = (self.root / path).read_text(encoding="utf-8")
+        before, below, rest = text.partition(head)
+        indent = " " * (len(head) - len(head.lstrip()) + 2)
+        inside = "".join(takewhile(lambda line: line.startswith(indent), rest.splitlines(keepends=True)))
+        assert below and all(line in inside for line in lines), f"{path}: {head!r} is another one"
+        (self.root / path).write_text(before + head + "".join(lines) + rest.removeprefix(inside), encoding="utf-8")
+
     def bytes_below(self, *names: str) -> dict[str, bytes]:
         """Every file below some folders (or the files named), by its path; but for versions and times, never equal."""
         roots = [self.root / name for name in names]
@@ -108,6 +131,8 @@ def finish(root: Path) -> Project:
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
     (root / LEDGER).unlink(missing_ok=True)
     project.edit("params.yaml", "dataset: data/course\n", f"dataset: {SMALL}\n")
+    project.keep("params.yaml", "  changes:\n", FEW_CHANGES)
+    project.keep("params.yaml", "ablations:\n", FEW_ABLATIONS)
     project.git("init", "--quiet", "--initial-branch=main")
     project.git("config", "user.name", "tests")
     project.git("config", "user.email", "tests@example.invalid")

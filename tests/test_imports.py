@@ -532,7 +532,7 @@ def test_the_pipeline_runs_on_an_imported_dataset_and_touches_nothing_here(tmp_p
     )
     assert finished.git("status", "--porcelain") == here
     trial = Project(folder)
-    assert trial.python("-m", "stages.cli", "verify").stdout.startswith("verified: 7 stages")
+    assert trial.python("-m", "stages.cli", "verify").stdout.startswith("verified: 9 stages")
     assert "up to date" in trial.dvc("status").stdout
     assert (made / "evaluation-only/holdout-ledger.jsonl").exists()
     assert "already there" in finished.python("-m", "stages.cli", "run", str(made), str(folder), status=1).stderr

@@ -21,8 +21,10 @@ from stages.calibration.ledger import Result, Seen, holdout_hash
 from stages.calibration.sweep import Row, cells, choose, sweep
 from stages.calibration.threshold import Binding, DevFigures, Threshold, sealed
 from stages.errors import BadInputError
+from stages.measures.ablation import Ablated
 from stages.measures.attribution import cause
 from stages.measures.context import ContextCounts
+from stages.measures.damage import summary
 from stages.measures.evaluate import Judged, aggregate, outcome
 from stages.measures.evidence import CAUSES, Cause, cause_text
 from stages.measures.intervals import wilson, with_intervals
@@ -556,6 +558,11 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     paths = {name.partition(".")[0]: folder / name for name in names}
     paths |= {"params": folder / "params.yaml", "dataset": folder / "dataset.yaml", "index": folder / "index.json"}
     paths["rejected"] = folder / "rejected.json"
+    paths |= {
+        "altered": folder / "originals",
+        "perturbation": folder / "damage.json",
+        "ablation": folder / "ablation.json",
+    }
     paths |= {"chain": folder / "chain", "environment": folder / "environment"}
     paths["template"] = ROOT / "stages/report/report.html.j2"
     params = (
@@ -566,6 +573,8 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     files.write_bytes(paths["dataset"], b"name: small\nlanguages: [en]\nindependent_draws: false\ngroup_by: document\n")
     files.write_rows(paths["index"], Index(SNAPSHOT, "l", ORIGINALS, (), ()))
     files.write_json(paths["rejected"], ())
+    files.write_json(paths["perturbation"], summary((), (), None))
+    files.write_json(paths["ablation"], Ablated(()))
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})
     rows = sweep([one.signal for one in sheet.judged], [one.answerable for one in sheet.judged], WEIGHT)

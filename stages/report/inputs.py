@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, isfinite
@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from stages.calibration.ledger import Seen, holdout_hash
 from stages.calibration.threshold import Threshold
 from stages.errors import BadInputError
+from stages.measures.ablation import Ablated
+from stages.measures.damage import Perturbed
 from stages.measures.evaluate import Judged
 from stages.measures.evidence import Cause
 from stages.measures.ledger import Look
@@ -76,6 +78,13 @@ class Sheet:
     queries: tuple[Query, ...]
 
 
+class Damaged(NamedTuple):
+    """What became of damaged images; `files` has the image that is shown, as PNG, by the name of each condition."""
+
+    found: Perturbed
+    files: Mapping[str, bytes]
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The whole page.
@@ -85,6 +94,7 @@ class Report:
     rerank       the reranker is switched on.
     encoder      the encoder's part of metrics.json, None where no system has one.
     comparisons  that of pairs of systems, shown where the questions are independent draws.
+    damaged      dev questions about damaged images; ablated: dev questions with one factor changed.
     """
 
     dataset: str
@@ -99,6 +109,8 @@ class Report:
     encoder: dict[str, Any] | None
     sheets: tuple[Sheet, ...]
     comparisons: dict[str, Any] | None = None
+    damaged: Damaged | None = None
+    ablated: Ablated | None = None
 
 
 def parse_sweep(text: str, name: str) -> tuple[Boundary, ...]:

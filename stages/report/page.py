@@ -10,8 +10,10 @@ from stages.errors import BadInputError
 from stages.measures.evidence import CAUSES, cause_text
 from stages.measures.ledger import basis, meaning, sources
 from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
+from stages.report.ablated import any_flips, factors, figures, flipped, setting
 from stages.report.beyond import estimates, p_text, shift_words
 from stages.report.coverage_plot import coverage_plot
+from stages.report.damaged import damage_grid, damage_rows, damage_systems, mistakes
 from stages.report.frame import signal_scale
 from stages.report.frontier_plot import frontiers
 from stages.report.inputs import Report, Sheet
@@ -39,6 +41,15 @@ FILTERS = {
     "wrong_decisions": wrong_decisions,
     "frontiers": frontiers,
     "coverage_plot": coverage_plot,
+    "damage_rows": damage_rows,
+    "damage_systems": damage_systems,
+    "damage_grid": damage_grid,
+    "mistakes": mistakes,
+    "factors": factors,
+    "ablation_figures": figures,
+    "flipped": flipped,
+    "any_flips": any_flips,
+    "setting": setting,
 }
 
 

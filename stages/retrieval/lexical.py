@@ -7,7 +7,7 @@ Why no engine: docs/bm25.md has the measurement. Scores are rounded to 6 decimal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -178,13 +178,15 @@ def count_terms(entries: Sequence[Entry], vocabulary: Vocabulary, shown: Shown =
     What identifies a document makes none of its fields longer.
     """
     fronts = front_matters(entries)
-
-    def counted(words: str) -> Counter[str]:
-        return Counter(with_pairs(terms(words, vocabulary)))
-
-    found = [counted(entry_words(entry, fronts)) for entry in shown(entries, len(entries), "entries")]
-    own = [counted(_own_words(entry)) if entry.front_matter else None for entry in entries]
+    found = [_counted(entry_words(entry, fronts), vocabulary) for entry in shown(entries, len(entries), "entries")]
+    own = [_counted(_own_words(entry), vocabulary) if entry.front_matter else None for entry in entries]
     return [Counted(all_, (all_ if some is None else some).total()) for all_, some in zip(found, own, strict=True)]
+
+
+@lru_cache(maxsize=1 << 14)
+def _counted(words: str, vocabulary: Vocabulary) -> Counter[str]:
+    """Kept, since most entries stay from one index to the next where several are made (`stages.rebuild`)."""
+    return Counter(with_pairs(terms(words, vocabulary)))
 
 
 def build_lexical(counted: Sequence[Counted]) -> LexicalIndex:

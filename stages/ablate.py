@@ -12,7 +12,7 @@ from typing import Any
 
 from stages import artifacts, files, results
 from stages.answering.answer import Answerer
-from stages.assemble import derived_threshold, every, read_answerer
+from stages.assemble import derived_threshold, every, read_answerer, uses_encoder
 from stages.calibration.gate import Gate
 from stages.errors import BadInputError
 from stages.measures.ablation import Ablated, Compared, compare, decide
@@ -29,7 +29,7 @@ from stages.params import (
     of_params,
 )
 from stages.rebuild import remembering
-from stages.records import Label, Question
+from stages.records import Caption, Label, Question
 from stages.stage.run import run_stage
 from stages.variant import switches, varied
 
@@ -42,8 +42,9 @@ ALL_ON = SwitchParams(**SWITCHES)
 
 @dataclass(frozen=True)
 class Dev:
-    """The development set and how the base run did on it: judged questions by system."""
+    """The training captions, the development set, and how the base run did on it: judged questions by system."""
 
+    captions: Sequence[Caption]
     questions: Sequence[Question]
     labels: Sequence[Label]
     judged: Mapping[str, Sequence[Judged]]
@@ -64,7 +65,7 @@ def ablated(
     switched, judged, note = switches(ablation), dev.judged, None
     if switched.support and switched.gate:  # else the records stay
         try:
-            answerer = varied(ablation, paths, base)
+            answerer = varied(ablation, paths, dev.captions, base)
             judged = {system: ask(dev, answerer, system) for system in gates}
         except BadInputError as error:
             note, switched = str(error), ALL_ON
@@ -89,6 +90,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     gates = every(systems, lambda system: Gate(derived_threshold(params, paths, system)))
     base = remembering(read_answerer(params, paths, index, systems))
     dev = Dev(
+        files.read_captions(paths.captions) if uses_encoder(systems) else [],
         files.read_questions(paths.dev_questions),
         files.read_labels(paths.dev_labels),
         {system: results.read_judged(paths.judged, system) for system in systems},

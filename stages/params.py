@@ -286,7 +286,7 @@ class Ablation(NamedTuple):
 
 
 def load_ablations(raw: Mapping[str, Any]) -> list[Ablation]:
-    """The ablations of params.yaml, in their order; each changes exactly one factor.
+    """The ablations of params.yaml by name; each changes exactly one factor.
 
     One whose value the base run has already changes nothing, which is no error: `dvc exp run -S` may make it so.
     Raises BadInputError with every finding.
@@ -295,7 +295,7 @@ def load_ablations(raw: Mapping[str, Any]) -> list[Ablation]:
     if not isinstance(listed, dict):
         raise BadInputError(f"params.yaml: ablations: expected a mapping, got {listed!r}")
     found, findings = [], []
-    for name, changed in listed.items():
+    for name, changed in sorted(listed.items()):
         try:
             found.append(_ablation(name, changed, raw))
         except BadInputError as error:

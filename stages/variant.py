@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 
-from stages import files, settings
+from stages import settings
 from stages.answering.answer import Answerer
 from stages.assemble import read_checkpoint
 from stages.corpus.describe import describe
@@ -27,7 +27,7 @@ from stages.params import (
     of_params,
 )
 from stages.rebuild import embed_entries, make_library, make_neighbours
-from stages.records import Entry
+from stages.records import Caption, Entry
 
 
 def switches(ablation: Ablation) -> SwitchParams:
@@ -35,8 +35,8 @@ def switches(ablation: Ablation) -> SwitchParams:
     return of_params(SwitchParams, SWITCH, ablation.params)
 
 
-def varied(ablation: Ablation, paths: Namespace, base: Answerer) -> Answerer:
-    """The answerer of an ablation; originals and captions are read again where it needs them.
+def varied(ablation: Ablation, paths: Namespace, captions: Sequence[Caption], base: Answerer) -> Answerer:
+    """The answerer of an ablation; originals are read again where it needs them. captions: those of the training set.
 
     Raises BadInputError where the factor cannot be changed on this dataset.
     """
@@ -52,7 +52,7 @@ def varied(ablation: Ablation, paths: Namespace, base: Answerer) -> Answerer:
     alike = switches(ablation).captions_alike
     if base.neighbours is None or (entries == before and alike and not ablation.factor.startswith("neighbours.")):
         return made
-    encoder = read_checkpoint(paths.checkpoint) if alike else _learned(ablation, paths, base, entries)
+    encoder = read_checkpoint(paths.checkpoint) if alike else _learned(ablation, captions, base, entries)
     most = of_params(IndexParams, "index", params).max_pixels
     vectors = embed_entries(entries, base.read, most, encoder)
     found = make_neighbours(entries, vectors, encoder, of_params(NeighboursParams, "neighbours", params))
@@ -70,16 +70,15 @@ def _entries(ablation: Ablation, paths: Namespace, before: Sequence[Entry]) -> l
     return entries
 
 
-def _learned(ablation: Ablation, paths: Namespace, base: Answerer, entries: Sequence[Entry]) -> Checkpoint:
+def _learned(ablation: Ablation, captions: Sequence[Caption], base: Answerer, entries: Sequence[Entry]) -> Checkpoint:
     """The encoder, trained without the captions of images that look like one without a caption."""
     most = of_params(IndexParams, "index", ablation.params).max_pixels
-    captions = files.read_captions(paths.captions)
     images = {one.path for one in entries if one.kind == "image"}
     looks = {path: _looks(base.read(path), most) for path in images}
     unseen = {look for path in images - {one.image for one in captions} for look in looks[path]}
     kept = [one for one in captions if not looks[one.image] & unseen]
     if not kept:
-        raise BadInputError(f"{paths.captions}: no caption would be left; each image looks like one without a caption")
+        raise BadInputError("no caption would be left: each image looks like one without a caption")
     return learn(kept, entries, base.read, most, of_params(EncoderParams, "encoder", ablation.params))[0]
 
 

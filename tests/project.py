@@ -23,7 +23,6 @@ FEW_ABLATIONS = tuple(
         ("no_support", "switch.support", "false"),
         ("no_gate", "switch.gate", "false"),
         ("exact_search", "neighbours.exact", "true"),
-        ("no_captions_alike", "switch.captions_alike", "false"),
     )
 )
 """Of the perturbations and ablations in params.yaml, those that the small project runs: it runs often."""

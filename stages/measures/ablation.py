@@ -68,7 +68,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Ablated:
-    """results.json of ablate, by ablation and system in the order of params.yaml."""
+    """results.json of ablate, by name of the ablation, then by system."""
 
     compared: tuple[Compared, ...]
 

@@ -34,8 +34,8 @@ class Condition(NamedTuple):
 
 
 def conditions(changes: Mapping[str, Sequence[int]]) -> list[Condition]:
-    """The clean one first, then every change at each strength, in the order of params.yaml."""
-    damaged = (Condition(name, one) for name, strengths in changes.items() for one in strengths)
+    """The clean one first, then every change at each strength, in the order of STRENGTHS: that of a mapping is none."""
+    damaged = (Condition(name, one) for name in STRENGTHS for one in changes.get(name, ()))
     return [Condition(CLEAN, None), *damaged]
 
 

@@ -54,13 +54,15 @@ def write_altered(folder: Path, images: Mapping[str, bytes]) -> list[File]:
     return [files.hashed(folder, path)[0] for path in images]
 
 
-def refuse_another_dev(paths: Namespace, system: str, records: Sequence[Record], cases: Sequence[Case]) -> None:
+def refuse_another_dev(
+    paths: Namespace, system: str, records: Sequence[Record], cases: Sequence[Case], dev: Mapping[str, Any]
+) -> None:
     """Raise BadInputError where the clean images, on the way of the damaged ones, do not give what dev gave."""
     before = {one.id: one for one in artifacts.read_scored(paths.records, system).records}
     other = (f"{one.id}: another record when asked again" for one in records if one != before.get(one.id))
     files.refuse_made(files.of_system(paths.records, system), other)
     found = {"correct": sum(one.outcome == "answered_right" for one in cases), "total": len(cases)}
-    known = results.read_figures(paths.dev_metrics, [system])[system]["answers"]["image"]
+    known = dev[system]["answers"]["image"]
     other = (f"{system}.answers.image: {known}, but {found} when asked again" for _ in [0] if known != found)
     files.refuse_made(paths.dev_metrics, other)
 
@@ -69,6 +71,7 @@ def ask_damaged(
     params: dict[str, Any], paths: Namespace, answerer: Answerer, gates: Mapping[str, Gate], asked: Asked
 ) -> list[Case]:
     """Damage all images in every way, write them, and ask each system; the clean ones come first."""
+    dev = results.read_figures(paths.dev_metrics, list(gates))
     table, indexing = of_params(PerturbationParams, "perturbation", params), of_params(IndexParams, "index", params)
     encoder = read_checkpoint(paths.checkpoint) if uses_encoder(gates) else None
     entries, sections = answerer.library.entries, settings.read_vocabulary()
@@ -87,7 +90,7 @@ def ask_damaged(
             records = [damaged.answer(question, system) for question, _ in asked]
             found = cases_of(condition, system, records, asked, Indexed(entries), gate)
             if condition.change == CLEAN:
-                refuse_another_dev(paths, system, records, found)
+                refuse_another_dev(paths, system, records, found, dev)
             cases += found
     files.write_rows(Path(paths.altered, "originals.json"), written)
     return cases

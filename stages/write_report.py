@@ -7,12 +7,13 @@ from typing import Any
 from stages import artifacts, files, results, settings
 from stages.calibration.binding import check_seal
 from stages.calibration.ledger import Seen
-from stages.measures.ablation import Ablated
+from stages.hashing import sha256
+from stages.measures.ablation import Ablated, ablation_findings
 from stages.measures.damage import Condition, Perturbed, damage_findings
 from stages.measures.ledger import looks
 from stages.originals import read_index, read_original
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
-from stages.records import Index, Rejected
+from stages.records import File, Index, Rejected
 from stages.report.inputs import Damaged, Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
 from stages.report.page import render
 from stages.stage.run import run_stage
@@ -55,13 +56,30 @@ def read_sheet(paths: Namespace, system: str, dev: dict[str, Any], holdout: dict
     )
 
 
-def read_damaged(paths: Namespace) -> Damaged:
-    """What became of damaged images, and of one of them the file under every condition, by its name."""
-    found = files.read_json(paths.perturbation, Perturbed)
-    files.refuse_made(paths.perturbation, damage_findings(found))
-    conditions = dict.fromkeys(Condition(one.change, one.strength) for one in found.shown)
-    image = {one.name: found.expected[found.shown[0].id] for one in conditions}
-    return Damaged(found, {name: read_original(Path(paths.altered, name), path) for name, path in image.items()})
+def read_damaged(path: str | Path, altered: str | Path) -> Damaged:
+    """What became of damaged images, and of the one that is shown the file under every condition, by its name."""
+    found, listing = files.read_json(path, Perturbed), Path(altered, "originals.json")
+    files.refuse_made(path, damage_findings(found))
+    listed = files.read_json(listing, dict[str, tuple[File, ...]])
+    shown = {Condition(one.change, one.strength).name: found.expected[one.id] for one in found.shown}
+    known = {(name, one.path): one for name, items in listed.items() for one in items}
+    lacking = [f"shown: {name}: no {image} in {listing}" for name, image in shown.items() if (name, image) not in known]
+    files.refuse_made(path, lacking)
+    pictures = {name: read_original(Path(altered, name), image) for name, image in shown.items()}
+    other = (
+        f"{name}: {image} has another sha256"
+        for name, image in shown.items()
+        if sha256(pictures[name]) != known[name, image].sha256
+    )
+    files.refuse_made(listing, other)
+    return Damaged(found, pictures)
+
+
+def read_ablated(path: str | Path) -> Ablated:
+    """What one factor at a time changed."""
+    found = files.read_json(path, Ablated)
+    files.refuse_made(path, ablation_findings(found))
+    return found
 
 
 def main(params: dict[str, Any], paths: Namespace) -> None:
@@ -86,8 +104,8 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         encoder=metrics.get("encoder"),
         sheets=sheets,
         comparisons=metrics.get("comparisons"),
-        damaged=read_damaged(paths),
-        ablated=files.read_json(paths.ablation, Ablated),
+        damaged=read_damaged(paths.perturbation, paths.altered),
+        ablated=read_ablated(paths.ablation),
     )
     files.write_bytes(paths.report, render(files.read_text(paths.template), report).encode("utf-8"))
 

@@ -38,12 +38,14 @@ from stages.originals import read_index
 from stages.params import DatasetCard, IndexParams, NeighboursParams, load_section
 from stages.project import read_project
 from stages.records import TOP_KINDS, File, Part, Vectors
+from stages.report.ablated import figures, flipped
+from stages.report.damaged import damage_grid, damage_rows, mistakes
 from stages.report.inputs import parse_sweep
 from stages.retrieval import lexical
 from stages.retrieval.neighbours import quantise
 from stages.scores import read_scores, read_threshold
 from stages.squad import read_squad
-from stages.write_report import read_queries, read_rejected
+from stages.write_report import read_ablated, read_damaged, read_queries, read_rejected
 from tests.project import ROOT, SMALL
 
 SYSTEMS = ("lexical", "neural", "hybrid")
@@ -55,6 +57,7 @@ CHECKPOINT, VECTORS = "vectors/checkpoint.npz", "vectors/vectors.npz"
 HNSW, EMBEDDING = "vectors/hnsw.bin", "vectors/vectors.json"
 INDEX, METRICS = "artifacts/index/index.json", "artifacts/metrics.json"
 REJECTED = "artifacts/index/rejected.json"
+DAMAGE, ALTERED = "artifacts/perturbation/results.json", "artifacts/perturbation/originals"
 CATALOGUE = f"{SMALL}/corpus/docs/catalogue.md"
 
 Read = Callable[[Path], object]
@@ -157,6 +160,15 @@ def _original(path: Path) -> object:
     return indexed
 
 
+def _damaged(root: Path) -> object:
+    found = read_damaged(root / DAMAGE, root / ALTERED)
+    return damage_rows(found), damage_grid(found), mistakes(found)
+
+
+def _ablated(path: Path) -> object:
+    return [(figures(one), flipped(one)) for one in read_ablated(path).compared]
+
+
 def _scores(path: Path) -> object:
     return read_scores(path, COLUMNS, lower_is_better=False)
 
@@ -189,6 +201,9 @@ def readers() -> Iterator[Reader]:
         yield from _of_system(system)
     for path in ("artifacts/dev_metrics.json", METRICS):
         yield _of(_figures, path)
+    for path in (DAMAGE, f"{ALTERED}/originals.json"):
+        yield Reader(path, _damaged)
+    yield _of(_ablated, "artifacts/ablation/results.json")
     for stage in settings.read_yaml(ROOT / "dvc.yaml")["stages"]:
         yield _of(lambda one: files.read_json(one, Part), f"artifacts/chain/{stage}.json")
     for suffix in ("tsv", "csv", "jsonl", "parquet"):

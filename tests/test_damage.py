@@ -137,16 +137,17 @@ def test_another_dev_is_refused(read: Read) -> None:
     records = artifacts.read_scored(read.paths.records, "lexical").records
     ids = {question.id for question, _ in image_questions(read.paths)}
     asked = [one for one in records if one.id in ids]
-    right = int(json.loads(files.read_bytes(read.paths.dev_metrics))["lexical"]["answers"]["image"]["correct"])
+    dev = json.loads(files.read_bytes(read.paths.dev_metrics))
+    right = dev["lexical"]["answers"]["image"]["correct"]
     cases = [
         Case("clean", None, "lexical", one.id, OUTCOMES[0 if place < right else 2], None, None, None, None, None)
         for place, one in enumerate(asked)
     ]
-    refuse_another_dev(read.paths, "lexical", asked, cases)
+    refuse_another_dev(read.paths, "lexical", asked, cases, dev)
     with pytest.raises(BadInputError, match=r"lexical\.json: d01: another record"):
-        refuse_another_dev(read.paths, "lexical", [replace(asked[0], signal=0.123), *asked[1:]], cases)
+        refuse_another_dev(read.paths, "lexical", [replace(asked[0], signal=0.123), *asked[1:]], cases, dev)
     with pytest.raises(BadInputError, match=r"dev_metrics\.json: lexical\.answers\.image: .* but .* when asked again"):
-        refuse_another_dev(read.paths, "lexical", asked, cases[:-1])
+        refuse_another_dev(read.paths, "lexical", asked, cases[:-1], dev)
 
 
 def compared(project: Project) -> dict[tuple[str, str], Compared]:

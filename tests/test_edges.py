@@ -66,7 +66,7 @@ def overrides(params: dict[str, Any]) -> list[str]:
     """Another value for every number, switch and word below a section, as `-S` takes it."""
     sections = {name: held for name, held in params.items() if isinstance(held, dict)}
     leaves = [(f"{section}.{name}", value) for section, held in sections.items() for name, value in held.items()]
-    return [f"{name}={another(value)}" for name, value in leaves if not isinstance(value, list)]
+    return [f"{name}={another(value)}" for name, value in leaves if not isinstance(value, list | dict)]
 
 
 def another(value: bool | float | str) -> str:

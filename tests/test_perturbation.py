@@ -2,6 +2,7 @@
 
 import math
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -279,6 +280,11 @@ def test_results_that_name_nothing_are_refused() -> None:
     found = summary(cases(a=(RIGHT, WRONG)), ASKED, None)
     bare = Perturbed(None, found.effects, {}, {}, found.mistaken, found.shown)
     assert list(damage_findings(bare)) == ["a: no text or no right image"]
+    assert list(damage_findings(replace(found, effects=found.effects[1:]))) == [
+        "shown: clean None, lexical: no such effect"
+    ]
+    odd = replace(found.effects[1], change="wobble")
+    assert "effects: wobble 2: no change at a strength" in list(damage_findings(replace(found, effects=(odd,))))
 
 
 @pytest.mark.parametrize("change", ["noise", "occlusion"])

@@ -574,6 +574,7 @@ def write_inputs(folder: Path, sheet: Sheet) -> dict[str, Path]:
     files.write_rows(paths["index"], Index(SNAPSHOT, "l", ORIGINALS, (), ()))
     files.write_json(paths["rejected"], ())
     files.write_json(paths["perturbation"], summary((), (), None))
+    files.write_json(paths["altered"] / "originals.json", {})
     files.write_json(paths["ablation"], Ablated(()))
     files.write_json(paths["dev_metrics"], {"lexical": sheet.dev})
     files.write_json(paths["metrics"], {"lexical": sheet.holdout})

@@ -40,12 +40,17 @@ EDITED = {
     "artifacts/dev/neural.json": "score_dev",
     "artifacts/sweep/hybrid.csv": "sweep_thresholds",
     "artifacts/threshold/lexical.json": "freeze_threshold",
+    "artifacts/perturbation/results.json": "perturb_images",
+    "artifacts/perturbation/originals/noise-32/images/0001.png": "perturb_images",
+    "artifacts/ablation/results.json": "ablate",
     "artifacts/holdout/hybrid/answers.json": "answer_holdout",
     "artifacts/metrics.json": "evaluate_holdout",
     "artifacts/report/index.html": "write_report",
     "stages/files.py": "build_index",
     "stages/encoder/training.py": "train_encoder",
     "stages/measures/refusal.py": "sweep_thresholds",
+    "stages/perturbation/png.py": "perturb_images",
+    "stages/variant.py": "ablate",
     "stages/report/page.py": "write_report",
 }
 

@@ -1,6 +1,6 @@
 """What one changed factor changes: right answers by category, errors, rankings, and the questions that flipped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
@@ -71,6 +71,14 @@ class Ablated:
     """results.json of ablate, by name of the ablation, then by system."""
 
     compared: tuple[Compared, ...]
+
+
+def ablation_findings(found: Ablated) -> Iterator[str]:
+    """What is wrong with results.json by itself."""
+    for one in found.compared:
+        counts = (one.questions, one.before.right, one.after.right)
+        if any(counted.keys() != set(CATEGORIES) for counted in counts):
+            yield f"{one.name}, {one.system}: expected counts of {', '.join(CATEGORIES)}"
 
 
 Run = tuple[Sequence[Judged], Sequence[Decision]]

@@ -227,8 +227,14 @@ def summary(cases: Sequence[Case], asked: Asked, checkpoint: str | None) -> Pert
 
 def damage_findings(found: Perturbed) -> Iterator[str]:
     """What is wrong with results.json by itself."""
-    changes = [one.change for one in found.effects] + [one.change for one in found.shown]
-    yield from (f"{name}: unknown change" for name in dict.fromkeys(changes) if name not in (CLEAN, *STRENGTHS))
+    known = dict.fromkeys((one.change, one.strength, one.system) for one in found.effects)
+    for change, strength, _ in known:
+        if change not in (CLEAN, *STRENGTHS) or (change == CLEAN) != (strength is None):
+            yield f"effects: {change} {strength}: no change at a strength"
+    shown = dict.fromkeys((one.change, one.strength, one.system) for one in found.shown)
+    yield from (f"shown: {one[0]} {one[1]}, {one[2]}: no such effect" for one in shown if one not in known)
+    if len({one.id for one in found.shown}) > 1:
+        yield "shown: several questions"
     named = {one.id for one in (*found.mistaken, *found.shown)}
     lacking = sorted(named - (found.texts.keys() & found.expected.keys()))
     yield from (f"{name}: no text or no right image" for name in lacking)

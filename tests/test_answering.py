@@ -284,7 +284,7 @@ PAGES = {
     "docs/p2.md": front("# Night status", title="Mast Rules", owner="Crew B"),
     "docs/p7.md": front("# Chapter 7", title="Deep Mast", owner="Crew C"),
     "docs/p8.md": front("# Deep mast chapter", title="Harbour", owner="Crew D", status="Closed"),
-    "docs/p3.md": front("# 第三章", 标题="夜间灯光", 编号="33"),
+    "docs/p3.md": front("# 第三章", title="夜间灯光", 编号="33"),
     "docs/p4.md": front(title="Guidelines", owner="Ann", status="Draft"),
     "docs/p5.md": front(title="Owner Guidelines", owner="Bob", status="Final"),
     "docs/p6.md": front(title="Status Guidelines", owner="Cid", 状态="完成"),

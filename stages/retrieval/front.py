@@ -11,13 +11,13 @@ from typing import NamedTuple
 from stages.records import Entry
 
 Terms = frozenset[str]
-TITLES = ("title", "标题")
+TITLE = "title"
 
 
 class Fronts(NamedTuple):
     """The front matter of all documents, in distinct terms.
 
-    names  of each document, by path: its first heading or title, the value of a key of TITLES, which may be another,
+    names  of each document, by path: its first heading or title, the value of its key `title`, which may be another,
            then each key with its value that no other document has.
     keys   every key of the corpus.
     found  (path, name) by the rarest term of the name, so that a question meets few.
@@ -50,7 +50,7 @@ def _said(field: Entry) -> str:
 
 def _names(fields: list[Entry], holding: Mapping[str, int]) -> Iterator[str]:
     yield "\n".join(fields[0].headings)
-    yield from (one.value or "" for one in fields if one.text.casefold() in TITLES)
+    yield from (one.value or "" for one in fields if one.text.casefold() == TITLE)
     yield from (said for said in map(_said, fields) if holding[said] == 1)
 
 

@@ -72,6 +72,8 @@ def make_project(project: Project, dataset: Path, folder: Path, systems: tuple[s
     if UNQUOTABLE & set(place):
         raise BadInputError(f"{dataset}: a shell would read its name otherwise; rename it, without quotes, $, ` and \\")
     params = {**project.params, "dataset": place, "holdout": "holdout", "systems": list(systems)}
+    # hundreds of images in every condition take an hour: who wants that writes it into the folder's params.yaml
+    params |= {"perturbation": {**params["perturbation"], "changes": {}}, "ablations": {}}
     with told(folder):
         shutil.copytree(project.root / "stages", folder / "stages", ignore=_stray)
     write_bytes(folder / ".dvc" / "config", CONFIG.encode("utf-8"))

@@ -30,6 +30,7 @@ from stages.params import (
 )
 from stages.rebuild import remembering
 from stages.records import Caption, Label, Question
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 from stages.variant import switches, varied
 
@@ -99,7 +100,9 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         records = artifacts.read_scored(paths.records, system).records
         results.refuse_others(paths.judged, system, judged, records)
     weight = of_params(CalibrateParams, "calibrate", params).weight
-    found = [one for item in load_ablations(params) for one in ablated(item, paths, base, gates, dev, weight)]
+    listed = load_ablations(params)
+    asked = progress(listed, len(listed), "ablations")
+    found = [one for item in asked for one in ablated(item, paths, base, gates, dev, weight)]
     files.write_rows(paths.results, Ablated(tuple(found)))
 
 

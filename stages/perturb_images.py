@@ -33,6 +33,7 @@ from stages.params import IndexParams, PerturbationParams, load_systems, of_para
 from stages.perturbation.changes import altered
 from stages.rebuild import in_threads, remembering, with_images
 from stages.records import File, Record
+from stages.stage.progress import progress
 from stages.stage.run import run_stage
 
 PATHS = (
@@ -78,7 +79,8 @@ def ask_damaged(
     images = {one.path: answerer.read(one.path) for one in entries.values() if one.kind == "image"}
     written: dict[str, list[File]] = {}
     cases: list[Case] = []
-    for condition in conditions(table.changes) if images and asked else ():
+    met = conditions(table.changes) if images and asked else []
+    for condition in progress(met, len(met), "conditions"):
         most, change, strength = indexing.max_pixels, condition.change, condition.strength or 0
         made = in_threads(
             partial(altered, change=change, strength=strength, seed=table.seed, most=most), images.values()

@@ -262,7 +262,10 @@ def test_a_second_repro_beside_a_first_is_refused(damaged: Project) -> None:
 @pipeline
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stage_that_is_interrupted(number: signal.Signals, damaged: Project) -> None:
-    """Ctrl-C reaches DVC and the stage; the stage ends with 130, DVC with 255 and the command that ended so."""
+    """Ctrl-C reaches DVC, its shell and the stage; DVC ends with 255 and the command that was ended.
+
+    The stage ends with 130. Bash has become the stage and reports that; dash waits for it, then dies of SIGINT itself.
+    """
     lengths, before = spans(damaged, "train_encoder"), state(damaged)
     hits, printed = [], ""
     # on a busy machine a run may be over sooner than the one that was measured, or still be loading Python
@@ -271,14 +274,15 @@ def test_a_stage_that_is_interrupted(number: signal.Signals, damaged: Project) -
         wait(victim, share, lengths)
         hits.append(victim.signal(number))
         printed = victim.output.read_text(encoding="utf-8")
-        if hits[-1] == "during" and "exited with -2\n" not in printed:
+        if hits[-1] == "during" and "<frozen importlib" not in printed:
             break
     else:
         if "during" not in hits:
             pytest.skip("too busy a machine: each time the stage had ended before it was interrupted")
     assert "Traceback" not in printed
     if number == signal.SIGINT:
-        assert victim.process.returncode == FAILED and "exited with 130\n" in printed
+        assert victim.process.returncode == FAILED
+        assert "exited with 130\n" in printed or "exited with -2\n" in printed
     else:
         assert victim.process.returncode == -signal.SIGTERM
     assert_right(damaged, before)

@@ -15,6 +15,7 @@ from fractions import Fraction
 import msgspec
 
 from stages import (
+    again,
     calibrate,
     check,
     compare,
@@ -31,7 +32,7 @@ from stages.assemble import every, read_answerer
 from stages.calibration.ledger import Seen
 from stages.chain import broken_links
 from stages.errors import BadInputError, StaleThresholdError
-from stages.measures.ledger import asked, basis, ledger_table, looks, meaning
+from stages.measures.ledger import again_lines, asked, asked_again, basis, ledger_table, looks, meaning
 from stages.measures.table import result_table
 from stages.measures.weights import weights_text
 from stages.originals import read_index
@@ -133,7 +134,8 @@ def _ledger(_: Namespace) -> None:
     seen = [line for line in files.read_jsonl(paths.ledger, Seen, missing_ok=True) if line.holdout in evaluated]
     seen_by = looks(seen, holdout.get("system"), asked(dev), asked(holdout))
     told = f"{meaning(seen_by)} {basis(asked(dev), asked(holdout))}"
-    print("\n".join([ledger_table(seen_by), textwrap.fill(told, 120)]))
+    again_told = [textwrap.fill(line, 120) for line in again_lines(asked_again(seen))]
+    print("\n".join([ledger_table(seen_by), textwrap.fill(told, 120), *again_told]))
     print("\n".join(history.check(project.root, paths.ledger)))
 
 
@@ -176,6 +178,10 @@ def _parser() -> argparse.ArgumentParser:
     trial.add_arguments(one)
     one = commands.add_parser("export", help="write the holdout's rank lists and what is relevant as TREC files")
     exporting.add_arguments(one)
+    one = commands.add_parser(
+        "again", help="ask the holdout again, damaged or with one factor changed; the ledger records it"
+    )
+    again.add_arguments(one)
     one = commands.add_parser("ledger", help="print who has seen the holdout, and check that no committed line is gone")
     one.set_defaults(command=_ledger)
     return parser

@@ -78,10 +78,8 @@ def _walk(root: Path) -> tuple[list[Path], list[tuple[str, str]]]:
 
 
 def _unusable(item: Path, root: Path) -> Iterator[str]:
-    linked = list(_link_findings(item, root))
-    yield from linked
-    if linked:
-        pass
+    if linked := list(_link_findings(item, root)):
+        yield from linked
     elif item.is_dir() and item.name.lower().endswith(ORIGINAL_SUFFIXES):
         yield "a folder with the name of a file; rename it"
     elif not item.is_dir() and not item.is_file():

@@ -209,13 +209,9 @@ STRENGTHS: Mapping[str, Strength] = {
 
 @dataclass(frozen=True)
 class PerturbationParams:
-    """How images are damaged: the strengths of each change (STRENGTHS), and the `seed` of noise and occlusion.
-
-    `questions`: which questions are asked about them. Those of dev alone: no look at a holdout is spent on damage.
-    """
+    """How images are damaged: the strengths of each change (STRENGTHS), and the `seed` of noise and occlusion."""
 
     seed: int = _number(int, 0)
-    questions: Literal["dev"] = _choice("dev")
     changes: dict[str, list[int]] = _typed(dict)
 
     def __post_init__(self) -> None:

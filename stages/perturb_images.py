@@ -6,34 +6,22 @@ decides nothing, for every threshold is frozen by then.
 """
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stages import artifacts, files, results, settings
+from stages import artifacts, files, results
 from stages.answering.answer import Answerer
-from stages.assemble import derived_threshold, every, read_answerer, read_checkpoint, uses_encoder
+from stages.assemble import derived_threshold, every, read_answerer, uses_encoder
 from stages.calibration.gate import Gate
+from stages.damaging import Before, ask_damaged, refuse_another
 from stages.errors import BadInputError
-from stages.measures.damage import (
-    CLEAN,
-    Asked,
-    Case,
-    Point,
-    cases_of,
-    conditions,
-    curves,
-    summary,
-)
-from stages.measures.relevance import Indexed
+from stages.measures.damage import CLEAN, Asked, Case, Point, curves, summary
 from stages.originals import read_index
-from stages.params import IndexParams, PerturbationParams, load_systems, of_params
-from stages.perturbation.changes import altered
-from stages.rebuild import in_threads, remembering, with_images
-from stages.records import File, Record
-from stages.stage.progress import progress
+from stages.params import load_systems
+from stages.rebuild import remembering
+from stages.records import File
 from stages.stage.run import run_stage
 
 PATHS = (
@@ -48,6 +36,13 @@ def image_questions(paths: Namespace) -> Asked:
     return [(one, labels[one.id]) for one in files.read_questions(paths.dev_questions) if one.id in labels]
 
 
+def on_dev(paths: Namespace, system: str, dev: Mapping[str, Any]) -> Before:
+    """What dev gave, `dev` being its figures."""
+    records = artifacts.read_scored(paths.records, system).records
+    known = {one.id: one for one in records}
+    return Before(files.of_system(paths.records, system), known, paths.dev_metrics, dev[system]["answers"]["image"])
+
+
 def write_altered(folder: Path, images: Mapping[str, bytes]) -> list[File]:
     """Write the images of one condition as originals; returns what they are."""
     for path, data in images.items():
@@ -55,44 +50,18 @@ def write_altered(folder: Path, images: Mapping[str, bytes]) -> list[File]:
     return [files.hashed(folder, path)[0] for path in images]
 
 
-def refuse_another_dev(
-    paths: Namespace, system: str, records: Sequence[Record], cases: Sequence[Case], dev: Mapping[str, Any]
-) -> None:
-    """Raise BadInputError where the clean images, on the way of the damaged ones, do not give what dev gave."""
-    before = {one.id: one for one in artifacts.read_scored(paths.records, system).records}
-    other = (f"{one.id}: another record when asked again" for one in records if one != before.get(one.id))
-    files.refuse_made(files.of_system(paths.records, system), other)
-    found = {"correct": sum(one.outcome == "answered_right" for one in cases), "total": len(cases)}
-    known = dev[system]["answers"]["image"]
-    other = (f"{system}.answers.image: {known}, but {found} when asked again" for _ in [0] if known != found)
-    files.refuse_made(paths.dev_metrics, other)
-
-
-def ask_damaged(
+def write_damaged(
     params: dict[str, Any], paths: Namespace, answerer: Answerer, gates: Mapping[str, Gate], asked: Asked
 ) -> list[Case]:
-    """Damage all images in every way, write them, and ask each system; the clean ones come first."""
+    """Write the images of every condition; returns what became of the questions."""
     dev = results.read_figures(paths.dev_metrics, list(gates))
-    table, indexing = of_params(PerturbationParams, "perturbation", params), of_params(IndexParams, "index", params)
-    encoder = read_checkpoint(paths.checkpoint) if uses_encoder(gates) else None
-    entries, sections = answerer.library.entries, settings.read_vocabulary()
-    images = {one.path: answerer.read(one.path) for one in entries.values() if one.kind == "image"}
     written: dict[str, list[File]] = {}
     cases: list[Case] = []
-    met = conditions(table.changes) if images and asked else []
-    for condition in progress(met, len(met), "conditions"):
-        most, change, strength = indexing.max_pixels, condition.change, condition.strength or 0
-        made = in_threads(
-            partial(altered, change=change, strength=strength, seed=table.seed, most=most), images.values()
-        )
-        new = dict(zip(images, made, strict=True))
-        written[condition.name] = write_altered(Path(paths.altered, condition.name), new)
-        damaged = with_images(answerer, new, sections, indexing, encoder)
-        for system, gate in gates.items():
-            records = [damaged.answer(question, system) for question, _ in asked]
-            found = cases_of(condition, system, records, asked, Indexed(entries), gate)
-            if condition.change == CLEAN:
-                refuse_another_dev(paths, system, records, found, dev)
+    for met in ask_damaged(params, paths, answerer, gates, asked):
+        written[met.condition.name] = write_altered(Path(paths.altered, met.condition.name), met.images)
+        for system, found in met.cases.items():
+            if met.condition.change == CLEAN:
+                refuse_another(system, met.records[system], found, on_dev(paths, system, dev))
             cases += found
     files.write_rows(Path(paths.altered, "originals.json"), written)
     return cases
@@ -104,7 +73,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
     gates = every(systems, lambda system: Gate(derived_threshold(params, paths, system)))
     before = files.hash_file(paths.checkpoint) if uses_encoder(systems) else None
     asked = image_questions(paths)
-    cases = ask_damaged(params, paths, remembering(read_answerer(params, paths, index, systems)), gates, asked)
+    cases = write_damaged(params, paths, remembering(read_answerer(params, paths, index, systems)), gates, asked)
     after = files.hash_file(paths.checkpoint) if uses_encoder(systems) else None
     if before != after:
         raise BadInputError(f"{paths.checkpoint}: changed while images were damaged; run it again")

@@ -11,6 +11,7 @@ from stages.stage.declared import Declared, artifact_paths, declared_stages
 
 OF_DATASET = {
     "corpus": "{dataset}/corpus",
+    "captions": "{dataset}/training/captions.jsonl",
     "dev_questions": "{dataset}/queries/dev.jsonl",
     "dev_labels": "{dataset}/evaluation-only/dev.jsonl",
     "questions": "{dataset}/queries/{holdout}.jsonl",

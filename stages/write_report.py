@@ -10,7 +10,7 @@ from stages.calibration.ledger import Seen
 from stages.hashing import sha256
 from stages.measures.ablation import Ablated, ablation_findings
 from stages.measures.damage import Condition, Perturbed, damage_findings
-from stages.measures.ledger import looks
+from stages.measures.ledger import asked_again, looks
 from stages.originals import read_index, read_original
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
 from stages.records import File, Index, Rejected
@@ -104,6 +104,7 @@ def main(params: dict[str, Any], paths: Namespace) -> None:
         encoder=metrics.get("encoder"),
         sheets=sheets,
         comparisons=metrics.get("comparisons"),
+        asked_again=asked_again(seen),
         damaged=read_damaged(paths.perturbation, paths.altered),
         ablated=read_ablated(paths.ablation),
     )

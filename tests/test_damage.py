@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-from stages import ablate, artifacts, files, results
+from stages import artifacts, files, results
+from stages.ablating import Base, ask_ablated
 from stages.answering.answer import Answerer
 from stages.assemble import read_answerer, read_checkpoint
 from stages.calibration.gate import Gate
+from stages.damaging import refuse_another
 from stages.encoder.checkpoint import Checkpoint
 from stages.errors import BadInputError
 from stages.measures.ablation import Ablated, Compared
@@ -32,7 +34,7 @@ from stages.params import (
     load_section,
     of_params,
 )
-from stages.perturb_images import image_questions, refuse_another_dev
+from stages.perturb_images import image_questions, on_dev
 from stages.perturbation.changes import altered
 from stages.project import Project as Read
 from stages.project import read_project
@@ -138,16 +140,16 @@ def test_another_dev_is_refused(read: Read) -> None:
     ids = {question.id for question, _ in image_questions(read.paths)}
     asked = [one for one in records if one.id in ids]
     dev = json.loads(files.read_bytes(read.paths.dev_metrics))
-    right = dev["lexical"]["answers"]["image"]["correct"]
+    before, right = on_dev(read.paths, "lexical", dev), dev["lexical"]["answers"]["image"]["correct"]
     cases = [
         Case("clean", None, "lexical", one.id, OUTCOMES[0 if place < right else 2], None, None, None, None, None)
         for place, one in enumerate(asked)
     ]
-    refuse_another_dev(read.paths, "lexical", asked, cases, dev)
+    refuse_another("lexical", asked, cases, before)
     with pytest.raises(BadInputError, match=r"lexical\.json: d01: another record"):
-        refuse_another_dev(read.paths, "lexical", [replace(asked[0], signal=0.123), *asked[1:]], cases, dev)
+        refuse_another("lexical", [replace(asked[0], signal=0.123), *asked[1:]], cases, before)
     with pytest.raises(BadInputError, match=r"dev_metrics\.json: lexical\.answers\.image: .* but .* when asked again"):
-        refuse_another_dev(read.paths, "lexical", asked, cases[:-1], dev)
+        refuse_another("lexical", asked, cases[:-1], before)
 
 
 def compared(project: Project) -> dict[tuple[str, str], Compared]:
@@ -173,7 +175,7 @@ def test_without_gate_or_support_is_what_the_records_say(finished: Project) -> N
 def test_an_ablation_that_changes_nothing_flips_nothing(read: Read, base: Answerer) -> None:
     """Also where the index and the vectors are made again on the way."""
     gates = {system: Gate(artifacts.read_frozen(read.paths.threshold, system)) for system in SYSTEMS}
-    dev = ablate.Dev(
+    dev = Base(
         [],
         files.read_questions(read.paths.dev_questions),
         files.read_labels(read.paths.dev_labels),
@@ -184,7 +186,7 @@ def test_an_ablation_that_changes_nothing_flips_nothing(read: Read, base: Answer
     for factor in ("index.max_pixels", "neighbours.exact", "retrieval.rerank", "switch.descriptions"):
         section, _, key = factor.partition(".")
         nothing = Ablation("nothing", factor, params[section][key], params[section][key], params)
-        for one in ablate.ablated(nothing, read.paths, base, gates, dev, weight):
+        for one in ask_ablated(nothing, read.paths, base, gates, dev, weight):
             assert one.flips == () and one.before == one.after and one.note is None, factor
 
 
@@ -213,9 +215,9 @@ def test_the_encoder_is_kept_from_captions_of_what_looks_alike(read: Read, base:
 
 def test_an_ablation_that_cannot_be_run_says_why(read: Read, base: Answerer) -> None:
     gates = {"neural": Gate(artifacts.read_frozen(read.paths.threshold, "neural"))}
-    dev = ablate.Dev([], [], [], {"neural": []})
+    dev = Base([], [], [], {"neural": []})
     params = read.params | {"switch": SWITCHES | {"captions_alike": False}}
-    (one,) = ablate.ablated(
+    (one,) = ask_ablated(
         Ablation("x", "switch.captions_alike", True, False, params), read.paths, base, gates, dev, Fraction(1)
     )
     assert one.note and one.note.startswith("no caption would be left") and one.flips == ()
@@ -280,12 +282,10 @@ def test_each_ablation_is_the_base_run_but_for_its_factor() -> None:
 )
 def test_a_strength_is_in_its_range_and_changes_something(changes: Any, told: str) -> None:
     with pytest.raises(BadInputError, match=rf"perturbation\.changes\.{told}"):
-        load_section(PerturbationParams, "perturbation", {"seed": 0, "questions": "dev", "changes": changes})
+        load_section(PerturbationParams, "perturbation", {"seed": 0, "changes": changes})
 
 
-def test_damage_asks_no_holdout() -> None:
-    with pytest.raises(BadInputError, match="expected one of dev, got 'holdout'"):
-        load_section(PerturbationParams, "perturbation", {"seed": 0, "questions": "holdout", "changes": {}})
+def test_no_stage_but_those_of_the_holdout_asks_it() -> None:
     stages = yaml.safe_load((ROOT / "dvc.yaml").read_bytes())["stages"]
     for name in ("perturb_images", "ablate"):
         assert "holdout" not in json.dumps(stages[name])

@@ -1,4 +1,5 @@
-"""Who has seen the holdout: a sorted set with one line for each distinct system that was evaluated on it.
+"""Who has seen the holdout: a sorted set with one line for each distinct system that was evaluated on it, and one more
+for everything that was changed when such a system was asked again.
 
 Running the same thing again adds nothing, so a second machine reproduces the file byte for byte. It is no log: it knows
 no time and no order.
@@ -7,6 +8,8 @@ no time and no order.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from msgspec import UNSET, UnsetType
 
 from stages.errors import StaleThresholdError
 from stages.hashing import hash_of
@@ -32,12 +35,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One line: hashes of the holdout, of the contract in it, of everything that decides; results by system."""
+    """One line: hashes of the holdout, of the contract in it, of everything that decides; results by system.
+
+    changed  what was different when this system was asked again, `retrieval.rerank=false`, without results; not there
+             in the line of its evaluation.
+    """
 
     holdout: str
     contract: str
     system: str
     results: dict[str, Result]
+    changed: str | UnsetType = UNSET
 
 
 def holdout_hash(questions: Iterable[Question], labels: Iterable[Label]) -> str:
@@ -51,18 +59,18 @@ def system_hash(seals: Mapping[str, str], params: Mapping[str, Any], sources: Ma
     return hash_of({"seals": seals, "params": {name: params.get(name) for name in SYSTEM_PARAMS}, "sources": sources})
 
 
-def key(line: Seen) -> tuple[str, str, str]:
+def key(line: Seen) -> tuple[str, str, str, str]:
     """What makes a line distinct, and its place in the file."""
-    return line.holdout, line.contract, line.system
+    return line.holdout, line.contract, line.system, line.changed or ""
 
 
-def add(seen: Iterable[Seen], line: Seen) -> list[Seen]:
-    """The set with `line` in it, sorted by its three hashes.
+def add(seen: Iterable[Seen], *lines: Seen) -> list[Seen]:
+    """The set with `lines` in it, sorted by key.
 
     Raises StaleThresholdError when the same system is there with other results: one of the two was edited.
     """
-    by_key: dict[tuple[str, str, str], Seen] = {}
-    for one in (*seen, line):
+    by_key: dict[tuple[str, str, str, str], Seen] = {}
+    for one in (*seen, *lines):
         before = by_key.setdefault(key(one), one)
         if before != one:
             raise StaleThresholdError(
@@ -78,7 +86,7 @@ def gone(history: Iterable[tuple[str, Seen]], now: Iterable[Seen]) -> list[tuple
     history: (revision, line) of every version of the file, oldest first. Of two lines about the same system the older
     one counts: the other is an edit of it.
     """
-    first: dict[tuple[str, str, str], tuple[str, Seen]] = {}
+    first: dict[tuple[str, str, str, str], tuple[str, Seen]] = {}
     for revision, line in history:
         first.setdefault(key(line), (revision, line))
     there = list(now)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from stages.calibration.gate import Gate, settle
 from stages.measures.evaluate import Judged, aggregate, outcome
+from stages.measures.table import aligned
 from stages.params import SwitchParams
 from stages.records import CATEGORIES, Category, Decision
 
@@ -79,6 +80,19 @@ def ablation_findings(found: Ablated) -> Iterator[str]:
         counts = (one.questions, one.before.right, one.after.right)
         if any(counted.keys() != set(CATEGORIES) for counted in counts):
             yield f"{one.name}, {one.system}: expected counts of {', '.join(CATEGORIES)}"
+
+
+def ablation_table(compared: Iterable[Compared]) -> str:
+    """A row for each ablation and system: right of all questions, errors of gate and support together, flips."""
+    head = ["ablation", "system", "right", "false accepts", "false refusals", "flipped"]
+    return aligned([head, *map(_row, compared)])
+
+
+def _row(one: Compared) -> list[str]:
+    before, after = one.before, one.after
+    moved = ((sum(before.right.values()), sum(after.right.values())), (before.fp, after.fp), (before.fn, after.fn))
+    told = [f"{was} -> {now}" for was, now in moved]
+    return [one.name, one.system, *told, str(len(one.flips)) if one.note is None else f"not run: {one.note}"]
 
 
 Run = tuple[Sequence[Judged], Sequence[Decision]]

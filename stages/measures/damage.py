@@ -12,6 +12,7 @@ from stages.measures.evaluate import judge, outcome
 from stages.measures.ranking import hit_at
 from stages.measures.rate import rate
 from stages.measures.relevance import Indexed
+from stages.measures.table import aligned
 from stages.params import STRENGTHS
 from stages.records import Label, Question, Record
 
@@ -186,6 +187,21 @@ def _point(change: str, found: Effect) -> Point:
         above_threshold=found.above,
         margin=found.margin,
     )
+
+
+def damage_table(effects: Sequence[Effect]) -> str:
+    """By change, over all its strengths: questions answered rightly / wrongly / refused, a column a system."""
+    counts: dict[str, dict[str, Counter[Became]]] = {}
+    for one in effects:
+        found = counts.setdefault(one.change, {}).setdefault(one.system, Counter())
+        found.update({name: getattr(one, name) for name in OUTCOMES})
+    systems = list(dict.fromkeys(one.system for one in effects))
+    rows = [[change, *(_counted(found[name]) for name in systems)] for change, found in counts.items()]
+    return aligned([["right/mistaken/refused", *systems], *rows])
+
+
+def _counted(found: Mapping[Became, int]) -> str:
+    return "/".join(str(found[name]) for name in OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)

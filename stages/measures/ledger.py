@@ -40,7 +40,7 @@ class Look:
 
 
 def looks(seen: Iterable[Seen], current: str | None, dev: int, holdout: int) -> tuple[Look, ...]:
-    """One look for each line, in their order.
+    """One look for each line of an evaluation, in their order; `asked_again` has the others.
 
     seen          lines on one holdout.
     current       the system hash of the last evaluation, None where it is not known.
@@ -54,7 +54,17 @@ def looks(seen: Iterable[Seen], current: str | None, dev: int, holdout: int) -> 
             {name: _gap(result, dev, holdout) for name, result in line.results.items()},
         )
         for line in seen
+        if not line.changed
     )
+
+
+def asked_again(seen: Iterable[Seen]) -> dict[str, list[str]]:
+    """What was changed when a system that met the holdout was asked again, by its hash."""
+    found: dict[str, list[str]] = {}
+    for line in seen:
+        if line.changed:
+            found.setdefault(line.system, []).append(line.changed)
+    return found
 
 
 def _gap(result: Result, dev: int, holdout: int) -> Gap:
@@ -89,6 +99,11 @@ def meaning(seen_by: Sequence[Look]) -> str:
         f"{len(seen_by)} distinct versions have seen this holdout, in an order that the ledger does not know: only to "
         "the first of them were its questions new; what was changed after a look may have been fitted to them."
     )
+
+
+def again_lines(changed: Mapping[str, Sequence[str]]) -> list[str]:
+    """Say what each system was asked again with; each of these is a look at the holdout too."""
+    return [f"{system[:12]} was asked again with {', '.join(what)}." for system, what in changed.items()]
 
 
 def basis(dev: int, holdout: int) -> str:

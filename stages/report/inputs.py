@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, isfinite
 from typing import Any, NamedTuple
@@ -94,6 +94,7 @@ class Report:
     rerank       the reranker is switched on.
     encoder      the encoder's part of metrics.json, None where no system has one.
     comparisons  that of pairs of systems, shown where the questions are independent draws.
+    asked_again  what was changed when a system of `seen_by` was asked again, by its hash.
     damaged      dev questions about damaged images; ablated: dev questions with one factor changed.
     """
 
@@ -109,6 +110,7 @@ class Report:
     encoder: dict[str, Any] | None
     sheets: tuple[Sheet, ...]
     comparisons: dict[str, Any] | None = None
+    asked_again: Mapping[str, Sequence[str]] = field(default_factory=dict)
     damaged: Damaged | None = None
     ablated: Ablated | None = None
 

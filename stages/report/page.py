@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from stages.errors import BadInputError
 from stages.measures.evidence import CAUSES, cause_text
-from stages.measures.ledger import basis, meaning, sources
+from stages.measures.ledger import again_lines, basis, meaning, sources
 from stages.records import CATEGORIES, TOP_KINDS, UNANSWERABLE_KINDS
 from stages.report.ablated import any_flips, factors, figures, flipped, setting
 from stages.report.beyond import estimates, p_text, shift_words
@@ -30,6 +30,7 @@ FILTERS = {
     "estimates": estimates,
     "shift_words": shift_words,
     "difference": difference,
+    "again_lines": again_lines,
     "meaning": meaning,
     "sources": sources,
     "cause_text": cause_text,

@@ -1,0 +1,173 @@
+"""`frostline again`: the holdout's questions asked again, about damaged images or with one factor changed.
+
+A look at the holdout is a look, whatever was damaged or switched off: the ledger records each change before its first
+question is asked. The labels come from what `evaluate_holdout` wrote, so only a system that the ledger knows is asked.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from stages import files, results
+from stages.ablating import Base, ask_ablated
+from stages.answering.answer import Answerer
+from stages.assemble import checked_answers, every, read_answerer, uses_encoder
+from stages.calibration.gate import Gate
+from stages.calibration.ledger import Seen, add, holdout_hash
+from stages.chain import broken_links
+from stages.damaging import Before, ask_damaged, refuse_another
+from stages.errors import BadInputError, StaleThresholdError
+from stages.hashing import canonical_json
+from stages.importing import refuse_taken
+from stages.measures.ablation import Ablated, ablation_table
+from stages.measures.damage import CLEAN, Case, Point, curves, damage_table, summary
+from stages.measures.evaluate import judge_all
+from stages.measures.relevance import what_is_indexed
+from stages.originals import read_index
+from stages.params import (
+    CalibrateParams,
+    PerturbationParams,
+    load_ablations,
+    load_systems,
+    of_params,
+)
+from stages.project import Project, read_project
+from stages.rebuild import remembering
+from stages.records import Answered, Label, Question
+from stages.stage.progress import progress
+
+TAKE_IN = "`dvc repro -f -s evaluate_holdout && dvc repro` takes them into the report"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What of a question in queries.json is asked again."""
+
+    id: str
+    text: str
+    label: Label
+
+
+@dataclass(frozen=True, slots=True)
+class ToldQueries:
+    """queries.json of one system."""
+
+    queries: tuple[Told, ...]
+
+
+class Holdout(NamedTuple):
+    """An evaluated holdout: its questions with labels, and by system the gate and the answers."""
+
+    project: Project
+    questions: list[Question]
+    labels: list[Label]
+    gates: dict[str, Gate]
+    answered: dict[str, Answered]
+    answerer: Answerer
+    line: Seen
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("section", choices=("perturbation", "ablations"), help="of params.yaml: what is changed")
+    parser.add_argument("dest", metavar="DEST", type=Path, help="a new or empty folder for what comes out")
+    parser.set_defaults(command=again)
+
+
+def again(arguments: Namespace) -> None:
+    """Ask, write what came out into a folder, print a table.
+
+    Raises StaleThresholdError where what is here does not belong together, or the ledger does not know this system.
+    """
+    refuse_taken(arguments.dest)
+    holdout = read_holdout(read_project("."))
+    run = damaged if arguments.section == "perturbation" else ablated
+    print(run(holdout, arguments.dest))
+
+
+def read_holdout(project: Project) -> Holdout:
+    """The holdout as it was evaluated last, once everything up to there is verified."""
+    params, paths, systems = project.params, project.paths, load_systems(project.params)
+    if broken_links(project, project.stages, open_labels=False):
+        raise StaleThresholdError("this evaluation does not belong to what is here; `frostline verify` says why")
+    checked = every(systems, lambda system: checked_answers(params, paths, system))
+    told = files.read_json(files.in_system(paths.holdout, systems[0], "queries.json"), ToldQueries).queries
+    questions, labels = [Question(one.id, one.text) for one in told], [one.label for one in told]
+    holdout, system = holdout_hash(questions, labels), results.read_figures(paths.metrics, systems)["system"]
+    known = files.read_jsonl(paths.ledger, Seen, missing_ok=True)
+    line = next((one for one in known if (one.holdout, one.system) == (holdout, system) and not one.changed), None)
+    if line is None:
+        raise StaleThresholdError(f"{paths.ledger}: no line on this evaluation; run `frostline ledger`")
+    return Holdout(
+        project,
+        questions,
+        labels,
+        {system: Gate(frozen) for system, (frozen, _) in checked.items()},
+        {system: answered for system, (_, answered) in checked.items()},
+        remembering(read_answerer(params, paths, read_index(paths.index), systems)),
+        line,
+    )
+
+
+def record(holdout: Holdout, changes: Sequence[tuple[str, object]]) -> str:
+    """Add a line to the ledger for each change, a name and its value; says how many of them are new."""
+    made = [
+        replace(holdout.line, results={}, changed=f"{name}={canonical_json(value).decode()}") for name, value in changes
+    ]
+    ledger = holdout.project.paths.ledger
+    before = len(files.read_jsonl(ledger, Seen))
+    new = len(files.update_jsonl(ledger, Seen, lambda seen: add(seen, *made))) - before
+    return f"{new} new lines in {ledger}; {TAKE_IN}" if new else f"no new line in {ledger}"
+
+
+def damaged(holdout: Holdout, dest: Path) -> str:
+    """Write cases.csv, curves.csv and results.json as `perturb_images` does for dev; returns the table."""
+    params, paths = holdout.project.params, holdout.project.paths
+    asked = [pair for pair in zip(holdout.questions, holdout.labels, strict=True) if pair[1].category == "image"]
+    table = of_params(PerturbationParams, "perturbation", params)
+    if not asked or not table.changes:
+        raise BadInputError("nothing to damage: no question about an image, or no perturbation.changes in params.yaml")
+    told = record(holdout, [(f"perturbation.{name}", table.changes[name]) for name in table.changes])
+    figures = results.read_figures(paths.metrics, list(holdout.gates))
+    cases: list[Case] = []
+    for met in ask_damaged(params, paths, holdout.answerer, holdout.gates, asked):
+        for system, found in met.cases.items():
+            if met.condition.change == CLEAN:
+                answers = {one.id: one for one in holdout.answered[system].scored.records}
+                path = files.in_system(paths.holdout, system, "answers.json")
+                before = Before(path, answers, paths.metrics, figures[system]["answers"]["image"])
+                refuse_another(system, met.records[system], found, before)
+            cases += found
+    made = summary(cases, asked, files.hash_file(paths.checkpoint) if uses_encoder(holdout.gates) else None)
+    files.write_csv(dest / "cases.csv", [item.name for item in fields(Case)], map(astuple, cases))
+    files.write_csv(dest / "curves.csv", Point._fields, curves(made.effects))
+    files.write_rows(dest / "results.json", made)
+    return f"{damage_table(made.effects)}\n{told}"
+
+
+def ablated(holdout: Holdout, dest: Path) -> str:
+    """Write results.json as `ablate` does for dev; returns the table."""
+    params, paths, listed = holdout.project.params, holdout.project.paths, load_ablations(holdout.project.params)
+    if not listed:
+        raise BadInputError("nothing to change: no ablations in params.yaml")
+    told = record(holdout, [(one.factor, one.value) for one in listed])
+    indexed, unread = what_is_indexed(read_index(paths.index)), {one.id: False for one in holdout.labels}
+    base = Base(
+        files.read_captions(paths.captions) if uses_encoder(holdout.gates) else [],
+        holdout.questions,
+        holdout.labels,
+        {
+            system: judge_all(one.scored.records, holdout.labels, indexed, unread)
+            for system, one in holdout.answered.items()
+        },
+    )
+    weight = of_params(CalibrateParams, "calibrate", params).weight
+    found = [
+        one
+        for item in progress(listed, len(listed), "ablations")
+        for one in ask_ablated(item, paths, holdout.answerer, holdout.gates, base, weight)
+    ]
+    files.write_rows(dest / "results.json", Ablated(tuple(found)))
+    return f"{ablation_table(found)}\n{told}"

@@ -13,10 +13,11 @@ from stages.assemble import derived_threshold, every, read_answerer, uses_encode
 from stages.calibration.gate import Gate
 from stages.measures.ablation import Ablated
 from stages.originals import read_index
-from stages.params import CalibrateParams, load_ablations, load_systems, of_params
+from stages.params import CalibrateParams, load_systems, of_params
 from stages.rebuild import remembering
 from stages.stage.progress import progress
 from stages.stage.run import run_stage
+from stages.variations import load_ablations
 
 PATHS = (
     *("corpus", "index", "lexical", "checkpoint", "vectors", "hnsw", "embedding", "captions"),

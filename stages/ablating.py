@@ -11,9 +11,9 @@ from stages.errors import BadInputError
 from stages.measures.ablation import Compared, compare, decide
 from stages.measures.evaluate import Judged, judge_all
 from stages.measures.relevance import Indexed
-from stages.params import SWITCHES, Ablation, SwitchParams
 from stages.records import Caption, Label, Question
 from stages.variant import switches, varied
+from stages.variations import SWITCHES, Ablation, SwitchParams
 
 ALL_ON = SwitchParams(**SWITCHES)
 

@@ -26,17 +26,12 @@ from stages.measures.damage import CLEAN, Case, Point, curves, damage_table, sum
 from stages.measures.evaluate import judge_all
 from stages.measures.relevance import what_is_indexed
 from stages.originals import read_index
-from stages.params import (
-    CalibrateParams,
-    PerturbationParams,
-    load_ablations,
-    load_systems,
-    of_params,
-)
+from stages.params import CalibrateParams, load_systems, of_params
 from stages.project import Project, read_project
 from stages.rebuild import remembering
 from stages.records import Answered, Label, Question
 from stages.stage.progress import progress
+from stages.variations import PerturbationParams, load_ablations
 
 TAKE_IN = "`dvc repro -f -s evaluate_holdout && dvc repro` takes them into the report"
 

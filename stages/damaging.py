@@ -12,11 +12,12 @@ from stages.assemble import read_checkpoint, uses_encoder
 from stages.calibration.gate import Gate
 from stages.measures.damage import Asked, Case, Condition, cases_of, conditions
 from stages.measures.relevance import Indexed
-from stages.params import IndexParams, PerturbationParams, of_params
+from stages.params import IndexParams, of_params
 from stages.perturbation.changes import altered
 from stages.rebuild import in_threads, with_images
 from stages.records import Record
 from stages.stage.progress import progress
+from stages.variations import PerturbationParams
 
 
 class Met(NamedTuple):

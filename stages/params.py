@@ -1,10 +1,9 @@
 """Typed parameters: what `params.yaml` may say, with types and ranges; anything else is an error that shows it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from stages.errors import BadInputError
@@ -35,12 +34,13 @@ OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Section = TypeVar("Section", bound="DataclassInstance")
 
 
-def _number(kind: type, low: float, high: float = LARGEST, *, above: bool = False, default: Any = MISSING) -> Any:
+def ranged(kind: type, low: float, high: float = LARGEST, *, above: bool = False, default: Any = MISSING) -> Any:
     """Declare a numeric parameter in [low, high], or in (low, high] with `above`."""
     return field(default=default, metadata={"kind": kind, "low": low, "high": high, "above": above})
 
 
-def _typed(kind: Any) -> Any:
+def typed(kind: Any) -> Any:
+    """Declare a parameter of another type."""
     return field(metadata={"kind": kind})
 
 
@@ -55,9 +55,9 @@ class IndexParams:
     `on_bad_file`: an original that cannot be used is an error, or is left out and listed in rejected.json.
     """
 
-    max_pixels: int = _number(int, 1)
-    chunk_tokens: int = _number(int, 1)
-    chunk_overlap: int = _number(int, 0)
+    max_pixels: int = ranged(int, 1)
+    chunk_tokens: int = ranged(int, 1)
+    chunk_overlap: int = ranged(int, 0)
     on_bad_file: Literal["error", "skip"] = _choice("error", "skip", default="error")
 
     def __post_init__(self) -> None:
@@ -76,15 +76,15 @@ class EncoderParams:
     `dropout`: the share of features left out at random in each step.
     """
 
-    dimension: int = _number(int, 1, 1024)
-    epochs: int = _number(int, 1)
-    patience: int = _number(int, 1)
-    stop_share: float = _number(float, 0, 0.5, above=True)
-    batch: int = _number(int, 2, 4096)
-    learning_rate: float = _number(float, 0, 1, above=True)
-    temperature: float = _number(float, 0.01, 10)
-    dropout: float = _number(float, 0, 0.9)
-    seed: int = _number(int, 0)
+    dimension: int = ranged(int, 1, 1024)
+    epochs: int = ranged(int, 1)
+    patience: int = ranged(int, 1)
+    stop_share: float = ranged(float, 0, 0.5, above=True)
+    batch: int = ranged(int, 2, 4096)
+    learning_rate: float = ranged(float, 0, 1, above=True)
+    temperature: float = ranged(float, 0.01, 10)
+    dropout: float = ranged(float, 0, 0.9)
+    seed: int = ranged(int, 0)
 
 
 @dataclass(frozen=True)
@@ -94,11 +94,11 @@ class NeighboursParams:
     `exact` searches all vectors instead: the check.
     """
 
-    m: int = _number(int, 2, 100)
-    ef_construction: int = _number(int, 1)
-    ef_search: int = _number(int, 1)
-    seed: int = _number(int, 0)
-    exact: bool = _typed(bool)
+    m: int = ranged(int, 2, 100)
+    ef_construction: int = ranged(int, 1)
+    ef_search: int = ranged(int, 1)
+    seed: int = ranged(int, 0)
+    exact: bool = typed(bool)
 
 
 @dataclass(frozen=True)
@@ -108,12 +108,12 @@ class RetrievalParams:
     `rrf_k` is the constant of reciprocal rank fusion.
     """
 
-    bm25_k1: float = _number(float, 0)
-    bm25_b: float = _number(float, 0, 1)
-    pool: int = _number(int, 1)
-    top_k: int = _number(int, 1)
-    rrf_k: int = _number(int, 0)
-    rerank: bool = _typed(bool)
+    bm25_k1: float = ranged(float, 0)
+    bm25_b: float = ranged(float, 0, 1)
+    pool: int = ranged(int, 1)
+    top_k: int = ranged(int, 1)
+    rrf_k: int = ranged(int, 0)
+    rerank: bool = typed(bool)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class ContextParams:
     """`budget` in `unit`."""
 
     unit: Literal["tokens", "characters"] = _choice("tokens", "characters")
-    budget: int = _number(int, 1)
+    budget: int = ranged(int, 1)
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,10 @@ class SupportParams:
     a field's name that the question has to ask for.
     """
 
-    field_coverage: float = _number(float, 0, 1)
-    passage_coverage: float = _number(float, 0, 1)
-    field_name: float = _number(float, 0, 1)
-    part_coverage: float = _number(float, 0, 1)
+    field_coverage: float = ranged(float, 0, 1)
+    passage_coverage: float = ranged(float, 0, 1)
+    field_name: float = ranged(float, 0, 1)
+    part_coverage: float = ranged(float, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -151,12 +151,12 @@ class CalibrateParams:
     which asks 59 questions of each kind where 45 do for all (alpha 0.05, delta 0.1), and either may fail alone.
     """
 
-    fp_weight: float = _number(float, 0, above=True)
-    by_kind: list[str] = _typed(list)
+    fp_weight: float = ranged(float, 0, above=True)
+    by_kind: list[str] = typed(list)
     objective: Objective = _choice(*OBJECTIVES, default="weighted_error")
-    alpha: float = _number(float, 0, 0.99, above=True, default=0.05)
-    delta: float = _number(float, 0, 0.5, above=True, default=0.1)
-    min_answers: int = _number(int, 1, default=100)
+    alpha: float = ranged(float, 0, 0.99, above=True, default=0.05)
+    delta: float = ranged(float, 0, 0.5, above=True, default=0.1)
+    min_answers: int = ranged(int, 1, default=100)
 
     def __post_init__(self) -> None:
         """Refuse what is no system, and thresholds by kind that nothing certifies."""
@@ -179,154 +179,15 @@ class CalibrateParams:
         return Fraction(repr(self.fp_weight))
 
 
-class Strength(NamedTuple):
-    """What the strength of a change counts: the one that changes nothing, the range, the step, the unit."""
-
-    none: int
-    low: int
-    high: int
-    unit: str
-    step: int = 1
-
-
-STRENGTHS: Mapping[str, Strength] = {
-    "brightness": Strength(100, 0, 1000, "% of each level"),
-    "contrast": Strength(100, 0, 1000, "% of the distance from the middle"),
-    "hue": Strength(0, 0, 359, "degrees"),
-    "noise": Strength(0, 0, 255, "levels, standard deviation"),
-    "blur": Strength(0, 0, 100, "pixels, radius of three box means"),
-    "quantisation": Strength(0, 0, 1000, "levels, step of a coefficient of 8 x 8 pixels"),
-    "downscale": Strength(1, 1, 100, "pixels to one"),
-    "rotation": Strength(0, 0, 355, "degrees clockwise", 5),
-    "translation": Strength(0, 0, 99, "% of height and width"),
-    "crop": Strength(0, 0, 49, "% at each edge"),
-    "occlusion": Strength(0, 0, 100, "% of the shorter side"),
-    "background": Strength(0, 0, 100, "% of the way to the opposite"),
-    "inversion": Strength(0, 0, 100, "% of the way to the opposite"),
-}
-"""The changes of `stages.perturbation.changes`, by name."""
-
-
-@dataclass(frozen=True)
-class PerturbationParams:
-    """How images are damaged: the strengths of each change (STRENGTHS), and the `seed` of noise and occlusion."""
-
-    seed: int = _number(int, 0)
-    changes: dict[str, list[int]] = _typed(dict)
-
-    def __post_init__(self) -> None:
-        """Refuse unknown changes and strengths that are none, all at once."""
-        findings = [text for name, found in self.changes.items() for text in _strength_findings(name, found)]
-        if findings:
-            raise BadInputError("\n".join(f"perturbation.changes.{text}" for text in findings))
-
-
-def _strength_findings(name: str, found: object) -> Iterator[str]:
-    rule = STRENGTHS.get(name)
-    if rule is None:
-        yield f"{name}: unknown change (known: {', '.join(STRENGTHS)})"
-    elif not isinstance(found, list) or not found or len(set(map(str, found))) < len(found):
-        yield f"{name}: expected a list of distinct strengths, got {found!r}"
-    else:
-        expected = f"a whole number from {rule.low} to {rule.high}, other than {rule.none}, which changes nothing"
-        multiple = f", and a multiple of {rule.step}" * (rule.step > 1)
-        wrong = [one for one in found if not _is_strength(one, rule)]
-        yield from (f"{name}: expected {expected}{multiple}; got {one!r}" for one in wrong)
-
-
-def _is_strength(one: object, rule: Strength) -> bool:
-    whole = isinstance(one, int) and not isinstance(one, bool)
-    return whole and rule.low <= one <= rule.high and one != rule.none and one % rule.step == 0  # type: ignore[operator]
-
-
-@dataclass(frozen=True)
-class SwitchParams:
-    """Parts that an ablation may switch off and nothing else: a params.yaml could not.
-
-    Whoever answers without support or gate has no frozen threshold to answer for, and an index without descriptions or
-    an encoder that was kept from some captions is no variant that anybody would evaluate; so these are no sections of
-    params.yaml. `captions_alike`: the captions of images that have colour and shape of one without a caption.
-    """
-
-    support: bool = _typed(bool)
-    gate: bool = _typed(bool)
-    descriptions: bool = _typed(bool)
-    captions_alike: bool = _typed(bool)
-
-
-SWITCH = "switch"
-SWITCHES = dict.fromkeys((item.name for item in fields(SwitchParams)), True)
-"""All on: the base run."""
-FACTORS: Mapping[str, Any] = {
-    "index": IndexParams,
-    "neighbours": NeighboursParams,
-    "retrieval": RetrievalParams,
-    "context": ContextParams,
-    "support": SupportParams,
-    SWITCH: SwitchParams,
-}
-"""Sections of which an ablation may change one key."""
-
-
-class Ablation(NamedTuple):
-    """One factor changed: `params` are those of the base run but for `factor`, a section and a key of it.
-
-    base, value  what it is there, and here.
-    """
-
-    name: str
-    factor: str
-    base: Any
-    value: Any
-    params: dict[str, Any]
-
-
-def load_ablations(raw: Mapping[str, Any]) -> list[Ablation]:
-    """The ablations of params.yaml by name; each changes exactly one factor.
-
-    One whose value the base run has already changes nothing, which is no error: `dvc exp run -S` may make it so.
-    Raises BadInputError with every finding.
-    """
-    listed = raw.get("ablations")
-    if not isinstance(listed, dict):
-        raise BadInputError(f"params.yaml: ablations: expected a mapping, got {listed!r}")
-    found, findings = [], []
-    for name, changed in sorted(listed.items()):
-        try:
-            found.append(_ablation(name, changed, raw))
-        except BadInputError as error:
-            findings += [f"params.yaml: ablations.{name}: {line}" for line in str(error).splitlines()]
-    if findings:
-        raise BadInputError("\n".join(findings))
-    return found
-
-
-def _ablation(name: str, changed: object, raw: Mapping[str, Any]) -> Ablation:
-    if not isinstance(changed, dict) or not changed:
-        raise BadInputError(f"expected one factor, as retrieval.rerank: false, got {changed!r}")
-    if len(changed) > 1:
-        raise BadInputError(f"changes {len(changed)} factors, {', '.join(map(str, changed))}; one at a time")
-    ((factor, value),) = changed.items()
-    section, _, key = str(factor).partition(".")
-    if section not in FACTORS:
-        raise BadInputError(f"{factor}: no factor (known sections: {', '.join(FACTORS)})")
-    base = SWITCHES if section == SWITCH else raw.get(section)
-    if not isinstance(base, dict) or key not in base:
-        raise BadInputError(f"{factor}: not in the base run; name a key that {section} has")
-    new = {**base, key: value}
-    load_section(FACTORS[section], section, new)
-    return Ablation(name, str(factor), base[key], value, {**raw, SWITCH: SWITCHES, section: new})
-
-
 @dataclass(frozen=True)
 class DatasetCard:
     """dataset.yaml. `independent_draws` says whether the questions are independent draws, so that intervals mean
     something; `group_by` what the dependent ones share."""
 
-    name: str = _typed(str)
-    languages: list[str] = _typed(list)
-    independent_draws: bool = _typed(bool)
-    group_by: str | None = _typed(str | None)
+    name: str = typed(str)
+    languages: list[str] = typed(list)
+    independent_draws: bool = typed(bool)
+    group_by: str | None = typed(str | None)
 
 
 def _finding(name: str, value: object, rule: Mapping[str, Any]) -> str | None:
@@ -407,24 +268,6 @@ def load_systems(raw: Mapping[str, Any]) -> tuple[str, ...]:
     if unknown:
         raise BadInputError(f"params.yaml: systems: unknown {unknown} (known: {', '.join(SYSTEMS)})")
     return tuple(systems)
-
-
-def check_params(raw: Mapping[str, Any]) -> None:
-    """Raise BadInputError with everything that is wrong in any section."""
-    findings = []
-    kinds: dict[str, Any] = {
-        **{"index": IndexParams, "encoder": EncoderParams, "neighbours": NeighboursParams},
-        **{"retrieval": RetrievalParams, "context": ContextParams, "support": SupportParams},
-        **{"calibrate": CalibrateParams, "perturbation": PerturbationParams},
-    }
-    checks = [partial(of_params, kind, name, raw) for name, kind in kinds.items()]
-    for check in (*checks, partial(load_source, raw), partial(load_systems, raw), partial(load_ablations, raw)):
-        try:
-            check()
-        except BadInputError as error:
-            findings.append(str(error))
-    if findings:
-        raise BadInputError("\n".join(findings))
 
 
 def known_system(raw: Mapping[str, Any], system: str | None) -> str:

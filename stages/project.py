@@ -1,13 +1,27 @@
 """A project's folder as dvc.yaml and params.yaml describe it."""
 
 from argparse import Namespace
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stages import settings
 from stages.errors import BadInputError
-from stages.params import check_params, load_source
+from stages.params import (
+    CalibrateParams,
+    ContextParams,
+    EncoderParams,
+    IndexParams,
+    NeighboursParams,
+    RetrievalParams,
+    SupportParams,
+    load_source,
+    load_systems,
+    of_params,
+)
 from stages.stage.declared import Declared, artifact_paths, declared_stages
+from stages.variations import PerturbationParams, load_ablations
 
 OF_DATASET = {
     "corpus": "{dataset}/corpus",
@@ -43,10 +57,28 @@ def read_project(root: str | Path) -> Project:
     if not (root / "dvc.yaml").exists():
         raise BadInputError(f"no dvc.yaml in {root.absolute().name}; run frostline in the project's folder")
     params = settings.read_params(root / "params.yaml")
-    check_params(params)
+    _check(params)
     source, pipeline = load_source(params), settings.read_yaml(root / "dvc.yaml")
     of_dataset = {name: path.format(**source._asdict()) for name, path in OF_DATASET.items()}
     named = artifact_paths(pipeline) | of_dataset
     paths = Paths()
     vars(paths).update({name: str(root / path) for name, path in named.items()})
     return Project(root, params, declared_stages(pipeline, source), paths)
+
+
+def _check(raw: Mapping[str, Any]) -> None:
+    """Raise BadInputError with everything that is wrong in any section."""
+    findings = []
+    kinds: dict[str, Any] = {
+        **{"index": IndexParams, "encoder": EncoderParams, "neighbours": NeighboursParams},
+        **{"retrieval": RetrievalParams, "context": ContextParams, "support": SupportParams},
+        **{"calibrate": CalibrateParams, "perturbation": PerturbationParams},
+    }
+    checks = [partial(of_params, kind, name, raw) for name, kind in kinds.items()]
+    for check in (*checks, partial(load_source, raw), partial(load_systems, raw), partial(load_ablations, raw)):
+        try:
+            check()
+        except BadInputError as error:
+            findings.append(str(error))
+    if findings:
+        raise BadInputError("\n".join(findings))

@@ -15,19 +15,17 @@ from stages.errors import BadInputError
 from stages.learning import learn
 from stages.originals import read_originals
 from stages.params import (
-    SWITCH,
-    Ablation,
     ContextParams,
     EncoderParams,
     IndexParams,
     NeighboursParams,
     RetrievalParams,
     SupportParams,
-    SwitchParams,
     of_params,
 )
 from stages.rebuild import embed_entries, make_library, make_neighbours
 from stages.records import Caption, Entry
+from stages.variations import SWITCH, Ablation, SwitchParams
 
 
 def switches(ablation: Ablation) -> SwitchParams:

@@ -23,17 +23,7 @@ from stages.errors import BadInputError
 from stages.measures.ablation import Ablated, Compared
 from stages.measures.damage import OUTCOMES, Case, Perturbed
 from stages.originals import read_index
-from stages.params import (
-    STRENGTHS,
-    SWITCHES,
-    Ablation,
-    CalibrateParams,
-    IndexParams,
-    PerturbationParams,
-    load_ablations,
-    load_section,
-    of_params,
-)
+from stages.params import CalibrateParams, IndexParams, load_section, of_params
 from stages.perturb_images import image_questions, on_dev
 from stages.perturbation.changes import altered
 from stages.project import Project as Read
@@ -43,6 +33,7 @@ from stages.records import Caption
 from stages.settings import read_params, read_vocabulary, read_yaml
 from stages.trial import narrowed
 from stages.variant import varied
+from stages.variations import STRENGTHS, SWITCHES, Ablation, PerturbationParams, load_ablations
 from tests.project import ROOT, SMALL, Project
 
 pytestmark = pytest.mark.pipeline

@@ -26,7 +26,7 @@ from stages.measures.damage import (
     damage_findings,
     summary,
 )
-from stages.params import STRENGTHS, PerturbationParams, load_section
+from stages.params import load_section
 from stages.perturbation.blocks import blur, downscale, quantise
 from stages.perturbation.changes import CHANGES, altered, same
 from stages.perturbation.deflate import LONGEST, canonical, code_sizes, pack
@@ -35,6 +35,7 @@ from stages.perturbation.places import SINES, STEP, background, crop, ground, oc
 from stages.perturbation.png import chunk, encode
 from stages.records import Label, Question
 from stages.settings import read_params
+from stages.variations import STRENGTHS, PerturbationParams
 from tests.project import ROOT
 
 MOST = 10**6

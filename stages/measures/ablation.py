@@ -9,8 +9,8 @@ from typing import Any, Literal
 from stages.calibration.gate import Gate, settle
 from stages.measures.evaluate import Judged, aggregate, outcome
 from stages.measures.table import aligned
-from stages.params import SwitchParams
 from stages.records import CATEGORIES, Category, Decision
+from stages.variations import SwitchParams
 
 State = Literal["right answer", "wrong answer", "right refusal", "wrong refusal"]
 

@@ -13,8 +13,8 @@ from stages.measures.ranking import hit_at
 from stages.measures.rate import rate
 from stages.measures.relevance import Indexed
 from stages.measures.table import aligned
-from stages.params import STRENGTHS
 from stages.records import Label, Question, Record
+from stages.variations import STRENGTHS
 
 Became = Literal["answered_right", "answered_wrong", "refused"]
 OUTCOMES: tuple[Became, ...] = ("answered_right", "answered_wrong", "refused")

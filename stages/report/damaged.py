@@ -9,11 +9,11 @@ from markupsafe import Markup
 
 from stages.corpus.png import Pixels, decode
 from stages.measures.damage import CLEAN, OUTCOMES, Case, Condition, Effect, Point, curves
-from stages.params import STRENGTHS
 from stages.perturbation.blocks import downscale
 from stages.perturbation.png import encode
 from stages.report.inputs import Damaged
 from stages.report.svg import Scale, document, line, node, path, words
+from stages.variations import STRENGTHS
 
 WIDTH, HEIGHT = 300.0, 96.0
 X, TOP, BOTTOM = (26.0, 288.0), 8.0, 76.0

@@ -5,7 +5,6 @@ Reads what the stages wrote; the labels stay closed. A development question is j
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,35 +13,16 @@ from stages.calibration.gate import Gate
 from stages.chain import broken_links
 from stages.errors import BadInputError, StaleThresholdError
 from stages.measures.attribution import cause
-from stages.measures.evidence import Cause
-from stages.measures.relevance import Holders
-from stages.measures.story import Story, story_text
+from stages.measures.story import Story, plain, story_text
 from stages.params import known_system, load_source
 from stages.project import Project, read_project
-from stages.records import Label
+from stages.report.inputs import Queries, Query, query_findings
 from stages.stage.declared import before
 from stages.stage.run import guard
 
 DEV = "dev"
 WRITTEN_BY = {DEV: "freeze_threshold"}
 """The stage that wrote the last of what is told; of any other part `evaluate_holdout`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What of a question in queries.json is told beside its answer."""
-
-    id: str
-    holders: Holders
-    cause: Cause | None
-    label: Label
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedQueries:
-    """queries.json of one system."""
-
-    queries: tuple[Explained, ...]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -85,7 +65,7 @@ def _unknown(name: str, stories: Iterable[Story]) -> str:
         parts.setdefault(one.part, []).append(one.record.id)
     sets = ", ".join(f"{part} ({ids[0]} to {ids[-1]}, {len(ids)})" for part, ids in parts.items())
     near = get_close_matches(name, [one for ids in parts.values() for one in ids], 5, 0.5)
-    return f"{name}: no question of {sets or 'any set'}{'; near: ' if near else ''}{', '.join(near)}"
+    return plain(f"{name}: no question of {sets or 'any set'}{'; near: ' if near else ''}{', '.join(near)}")
 
 
 def _of_dev(project: Project, system: str) -> Iterator[Story]:
@@ -106,16 +86,17 @@ def _of_holdout(project: Project, system: str) -> Iterator[Story]:
     records, decisions = answered.scored.records, answered.decisions
     path = files.in_system(project.paths.holdout, system, "answers.json")
     files.refuse_made(path, [] if len(records) == len(decisions) else ["decisions: expected one for each record"])
-    rows = read_explained(project.paths.holdout, system, [record.id for record in records])
+    rows = read_queries(project.paths.holdout, system, [record.id for record in records])
     part = load_source(project.params).holdout
     for record, decision, row in zip(records, decisions, rows, strict=True):
         label = row.label
         yield Story(part, system, record, decision, label.category, label.unanswerable_kind, row.holders, row.cause)
 
 
-def read_explained(folder: str | Path, system: str, ids: Sequence[str]) -> tuple[Explained, ...]:
-    """Read what is told of a system's holdout questions beside their answers; `ids` are those of the answers."""
+def read_queries(folder: str | Path, system: str, ids: Sequence[str]) -> tuple[Query, ...]:
+    """Read what became of a system's holdout questions; `ids` are those of the answers."""
     path = files.in_system(folder, system, "queries.json")
-    rows = files.read_json(path, ExplainedQueries).queries
-    files.refuse_made(path, [] if [one.id for one in rows] == list(ids) else ["not the questions of answers.json"])
-    return rows
+    found = files.read_json(path, Queries)
+    files.refuse_made(path, query_findings(found, system))
+    files.refuse_made(path, [] if [one.id for one in found.queries] == list(ids) else ["not those of answers.json"])
+    return found.queries

@@ -16,9 +16,9 @@ PLAIN_FILES = ("100644", "100755")
 
 
 def run_git(folder: Path, *arguments: str, unborn: bool = False, given: bytes | None = None) -> bytes:
-    """What git prints; BadInputError with its message when it fails. unborn: status 1 says no, it is no failure.
+    """What git prints; BadInputError with its message when it fails.
 
-    given: its standard input.
+    unborn: status 1, or any without a message, says no, it is no failure. given: its standard input.
     """
     # a hook's own variables would point git at another place than the folder
     inherited = {name: value for name, value in os.environ.items() if name not in OF_A_HOOK}
@@ -27,8 +27,8 @@ def run_git(folder: Path, *arguments: str, unborn: bool = False, given: bytes | 
         done = subprocess.run(command, cwd=folder, env=inherited, input=given, capture_output=True, check=False)
     except ValueError as error:  # a name that no program can be handed
         raise BadInputError(f"git {arguments[0]}: {error}") from error
-    if done.returncode and not (unborn and done.returncode == 1):
-        said = done.stderr.decode("utf-8", "replace").strip()
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if done.returncode and not (unborn and (done.returncode == 1 or not said)):
         raise BadInputError(f"git {arguments[0]}: exit status {done.returncode}: {said}")
     return done.stdout
 
@@ -43,7 +43,8 @@ def find_commit(folder: Path, name: str) -> str:
     if len(commits) == 1:
         return commits[0]
     if not commits:
-        raise BadInputError(f"{name}: no git revision and no DVC experiment here")
+        ranged = "; a range is several, give two as two arguments" if ".." in name else ""
+        raise BadInputError(f"{name}: no git revision and no DVC experiment here{ranged}")
     raise BadInputError(f"{name}: {len(commits)} DVC experiments; name one of {', '.join(one[:7] for one in commits)}")
 
 
@@ -55,7 +56,10 @@ def _object(folder: Path, name: str) -> str | None:
 
 
 def files_at(folder: Path, commit: str, *paths: str) -> dict[str, bytes]:
-    """Every plain file of a commit that is one of these paths, or lies below one; all relative to the folder."""
+    """Every plain file of a commit that is one of these paths, or lies below one; all relative to the folder.
+
+    Raises BadInputError for one whose contents git does not have, as in a partial or damaged clone.
+    """
     listed = run_git(folder, "ls-tree", "-r", "-z", commit, "--", *paths).split(b"\0")[:-1]
     blobs: dict[str, str] = {}
     for head, _, name in (one.partition(b"\t") for one in listed):
@@ -72,6 +76,9 @@ def _contents(batch: bytes) -> Iterator[bytes]:
     place = 0
     while place < len(batch):
         start = batch.index(b"\n", place) + 1
-        end = start + int(batch[place:start].split()[2])
+        blob, kind, *size = batch[place:start].decode("ascii").split()
+        if not size:
+            raise BadInputError(f"git cat-file: {blob} {kind}; `git fsck` says what else")
+        end = start + int(size[0])
         yield batch[start:end]
         place = end + 1

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages import arrays, artifacts, files, results, settings
+from stages import arrays, artifacts, explain, files, results, settings
 from stages.assemble import naming, read_checkpoint, read_neighbours
 from stages.calibration.cells import Columns
 from stages.calibration.ledger import Seen
@@ -29,7 +29,6 @@ from stages.corpus.terms import split_vocabulary
 from stages.encoder import features, text
 from stages.encoder.checkpoint import Checkpoint, embed_texts, to_arrays
 from stages.errors import FrostlineError
-from stages.explain import read_explained
 from stages.hashing import sha256
 from stages.measures.flips import Run, compare_runs, compared_text
 from stages.measures.ledger import asked
@@ -245,7 +244,7 @@ def _run(system: str, root: Path) -> object:
 
 def _explained(folder: Path, system: str) -> object:
     records = artifacts.read_answered(folder, system).scored.records
-    return read_explained(folder, system, [record.id for record in records])
+    return explain.read_queries(folder, system, [record.id for record in records])
 
 
 def _in(read: ReadOf, folder: str, system: str, root: Path) -> object:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from stages import git
 from stages.errors import BadInputError
@@ -19,6 +20,7 @@ from stages.measures.compared import comparisons
 from stages.measures.evaluate import outcome
 from stages.measures.flips import (
     Bar,
+    Data,
     Decided,
     Evaluation,
     Run,
@@ -29,6 +31,8 @@ from stages.measures.flips import (
     compared_text,
 )
 from stages.measures.refusal import cost
+from stages.measures.story import COLUMNS, plain
+from stages.measures.table import columns
 from stages.records import Label
 from tests.project import SMALL, Project
 from tests.test_attribution import THREE_KG, refusal
@@ -64,9 +68,14 @@ def figures(section: Section) -> dict[str, tuple[str, ...]]:
     return {name: cells for name, *cells in section.rows}  # type: ignore[misc]
 
 
+def told(section: Section) -> list[str]:
+    """Its notes, each on one line."""
+    return [" ".join(part.text if isinstance(part, Data) else part for part in note) for note in section.notes]
+
+
 def flipped(section: Section) -> dict[str, int]:
     titles = ("right -> wrong", "wrong -> right", "wrong -> wrong, another cause")
-    found = (text.rpartition(": ") for text, data in section.notes if not data)
+    found = (line.rpartition(": ") for line in told(section))
     return {title: int(count) for title, _, count in found if title in titles}
 
 
@@ -76,7 +85,7 @@ def test_flips_account_for_every_change(pairs: list[tuple[bool, Any, Any]], weig
     _, section = compare_runs(run("a", a), run("b", b, weight), None, independent_draws=False)
     shown, moved = figures(section), flipped(section)
     assert int(shown["right"][2]) == moved["wrong -> right"] - moved["right -> wrong"]
-    named = [name for text, data in section.notes if " (" in text and " -> " in text for name in data]
+    named = [name for line in told(section) if "): " in line for name in line.partition("): ")[2].split()]
     assert sorted(named) == sorted(
         one.id
         for one, now in zip(a, b, strict=True)
@@ -96,12 +105,21 @@ def test_flips_account_for_every_change(pairs: list[tuple[bool, Any, Any]], weig
     assert "paired test" not in compared_text([section])
 
 
-def test_a_run_of_before_causes_were_written_has_none() -> None:
-    now = decided([(True, RIGHT), (True, WRONG)])
-    before = [Decided(one.id, one.status, one.correct, one.label) for one in now]
-    _, section = compare_runs(run("a", before), run("b", now), None, independent_draws=False)
-    assert tuple(figures(section)["gate_refused"]) == ("-", "1", "-")
-    assert ("wrong -> gate_refused (1):", ["q1"]) in section.notes
+@given(PAIRS, st.booleans())
+def test_a_run_of_before_causes_were_written_has_none(pairs: list[tuple[bool, Any, Any]], swapped: bool) -> None:
+    now = decided([(known, after) for known, _, after in pairs])
+    before = [replace(one, cause=None) for one in decided([(known, was) for known, was, _ in pairs])]
+    a, b = (now, before) if swapped else (before, now)
+    _, section = compare_runs(run("a", a), run("b", b), None, independent_draws=False)
+    if all(one.correct for one in before):
+        assert "wrong -> wrong, another cause" in flipped(section), "nothing that could have a cause lacks one"
+        return
+    both = sum(not one.correct and not other.correct for one, other in zip(before, now, strict=True))
+    lacking = "B" if swapped else "A"
+    assert f"wrong -> wrong: {both}, causes not compared: none recorded in {lacking}" in told(section)
+    assert not any(re.match(r"wrong -> (?!right|wrong)|(?!right|wrong).* -> wrong", line) for line in told(section))
+    if causes := {one.cause.name for one in now if one.cause}:
+        assert all(figures(section)[name][1 if swapped else 0] == figures(section)[name][2] == "-" for name in causes)
 
 
 def test_independent_draws_are_tested_as_systems_are() -> None:
@@ -115,29 +133,48 @@ def test_independent_draws_are_tested_as_systems_are() -> None:
     ]
     found = comparisons({"b": b, "a": a}, {row.id: row.id for row in a.judged}, Fraction(2))["b_vs_a"]
     _, section = compare_runs(run("a", rows[0]), run("b", rows[1]), None, independent_draws=True)
-    told = [text for text, _ in section.notes if text.startswith("paired test")]
+    tests = [line for line in told(section) if line.startswith("paired test")]
     assert (
-        len(told) == 2
+        len(tests) == 2
         and found["weighted_error"]["difference"]
-        and f"at 2: {found['weighted_error']['difference']:+.4f}, 95 % interval" in told[1]
+        and f"at 2: {found['weighted_error']['difference']:+.4f}, 95 % interval" in tests[1]
     )
     assert all(
         f"p {one['p']:.4f}, after Holm {one['p_holm']:.4f}" in text
-        for one, text in zip(found.values(), told, strict=True)
+        for one, text in zip(found.values(), tests, strict=True)
     )
 
 
-def test_markdown_holds_data_as_code() -> None:
-    evil = "a|b`<script>[x](y)\n@all #1"
-    query = Decided(evil, "refused", False, THREE_KG, Said("support_refused", evil))
-    right = Decided(evil, "answered", True, THREE_KG)
-    text = compared_markdown(compare_runs(run(evil, [query]), run("b", [right]), None, independent_draws=False))
-    assert "``a\\|b`<script>[x](y) @all #1``" in text
-    outside = re.sub(r"(`+).*?\1(?!`)", "", text.replace("\\|", ""))
-    assert not set("<[@") & set(outside.replace("###", "")) and "script" not in outside
-    assert "\x1b" not in compared_text(
-        compare_runs(run("\x1b[2J", [query]), run("b", [right]), None, independent_draws=False)
-    )
+MARKUP = ("<b>", "`", "``", "|", "\\", "[x](y)", "*x*", "&amp;", "\n\n# x\n", "\x1b[2J", "报", " ")
+EVIL = st.lists(st.sampled_from(MARKUP) | st.text(st.characters(exclude_categories=["Cs"])), max_size=4).map("".join)
+
+
+@given(EVIL, st.sets(EVIL, min_size=1, max_size=3), EVIL, EVIL)
+def test_whatever_a_run_holds_stays_in_its_place(revision: str, names: set[str], cause: str, detail: str) -> None:
+    wrong = [Decided(name, "refused", False, label_of(name, True), Said(cause, detail)) for name in sorted(names)]
+    right = [replace(one, correct=True, cause=None) for one in wrong]
+    sections = compare_runs(run(revision, wrong, frontier=[detail]), run("b", right), None, independent_draws=False)
+    parsed = MarkdownIt("commonmark", {"html": True}).enable("table").parse(compared_markdown(sections))
+    inline = [child for one in parsed for child in one.children or ()]
+    assert {one.type for one in parsed if not one.type.endswith(("_open", "_close"))} == {"inline"}, "no HTML, no code"
+    assert {one.type for one in inline} <= {"text", "code_inline"}
+    held = [one.content for one in inline]
+    assert all(any(plain(text) in one for one in held) for text in (revision, cause, detail, *names))
+    kinds = [one.type for one in parsed]
+    size = sum(len(one.rows) for one in sections)
+    counted = [kinds.count(kind) for kind in ("heading_open", "table_open", "tr_open", "td_open", "list_item_open")]
+    assert counted == [2, 2, size, 4 * (size - 2), sum(len(one.notes) for one in sections)]
+    assert all(line.isprintable() for line in compared_text(sections).split("\n"))
+
+
+@pytest.mark.parametrize("name", ["x", "x" * 500, "报" * 500])
+def test_columns_stand_below_each_other_and_fit_a_terminal(name: str) -> None:
+    rows = decided([(True, WRONG)] * 99)
+    named = [replace(one, id=f"{name[:5]}{one.id}") for one in rows]
+    right = [replace(one, correct=True, cause=None) for one in named]
+    lines = compared_text(compare_runs(run(name, named), run("b", right), None, independent_draws=False)).split("\n")
+    assert max(map(columns, lines)) <= COLUMNS
+    assert len({columns(line.partition("c" * 12)[0]) for line in lines[2:4]}) == 1
 
 
 # The command
@@ -193,11 +230,47 @@ def test_labels_are_not_needed_and_other_holdouts_refused(damaged: Project) -> N
     told = compare(damaged, "HEAD~1", "HEAD", status=1)
     assert "BadInputError: HEAD~1 and HEAD: two holdouts, " in told and "right" not in told
     assert "elsewhere: no git revision and no DVC experiment here" in compare(damaged, "HEAD", "elsewhere", status=1)
-    (damaged.root / "artifacts/seen.jsonl").unlink()
-    commit(damaged)
-    assert re.search(
-        r"HEAD \([0-9a-f]{12}\): artifacts/seen.jsonl: cannot be read", compare(damaged, "HEAD", "HEAD~1", status=1)
-    )
+
+
+RUN = ("artifacts/seen.jsonl", "artifacts/holdout/lexical/queries.json", "artifacts/sweep/lexical.frontier.csv")
+
+
+@pytest.mark.pipeline
+def test_a_revision_of_another_shape_is_refused_in_a_few_lines(damaged: Project) -> None:
+    queries = json.loads((damaged.root / RUN[1]).read_bytes())
+    wrong = next(one for one in queries["queries"] if one["cause"])
+    bar = json.loads((damaged.root / "artifacts/threshold/neural.json").read_bytes())
+    assert set(bar["by_kind"]) == {"image", "text"}
+    shapes: list[tuple[str, str, str]] = [
+        (RUN[0], '{"x": 1}\n' * 30, ":1: Object missing required field `holdout`"),
+        (RUN[1], json.dumps({"queries": [{"id": "c01"}] * 30}), ": Object missing required field `status`"),
+        (RUN[1], json.dumps(queries).replace(json.dumps(wrong["cause"]), "null", 1), ": cause: a wrong decision"),
+        (RUN[2], "threshold\n0.5\n", ": missing columns weight_from"),
+        ("artifacts/threshold/neural.json", json.dumps(bar | {"by_kind": {"image": 0.5}}), ": by_kind: expected"),
+        ("artifacts/threshold/neural.json", json.dumps(bar | {"fp_weight": 1e308}), ": fp_weight: expected above 0"),
+        ("params.yaml", "old: 1\n", ": unknown old"),
+    ]
+    for path, text, found in shapes:
+        (damaged.root / path).write_text(text, encoding="utf-8")
+        commit(damaged)
+        damaged.git("checkout", "--quiet", "HEAD~1", "--", path)
+        told = compare(damaged, "HEAD~1", "HEAD", status=1).removeprefix("BadInputError: ").splitlines()
+        damaged.git("reset", "--quiet", "--hard", "HEAD~1")
+        assert all(re.match(r"HEAD \([0-9a-f]{12}\): ", line) for line in told) and len(told) <= 7, told
+        assert f": {path}" in told[0] and found in told[0] and "no run that can be compared: make it again" in told[-1]
+        assert "dvc repro -f" not in "".join(told)
+
+
+@pytest.mark.pipeline
+def test_what_two_revisions_lack_is_told_at_once(damaged: Project) -> None:
+    for paths in (RUN[:2], ["dvc.yaml"]):
+        damaged.git("rm", "--quiet", *paths)
+        damaged.git("commit", "--quiet", "--message=gone")
+    damaged.git("checkout", "--quiet", "HEAD~1", "--", "dvc.yaml")
+    told = [line.partition("): ")[2] for line in compare(damaged, "HEAD~1", "HEAD", status=1).splitlines()]
+    alone = "not in this commit; dvc.lock has its hash alone, commit the file itself"
+    assert told[0].startswith(f"{RUN[0]}: {alone}") and told[1].startswith(f"{RUN[1]}: {alone}")
+    assert told[2].startswith("no run that can be compared") and told[3] == "dvc.yaml: not in this commit"
 
 
 @pytest.mark.pipeline
@@ -213,20 +286,24 @@ def test_a_stale_revision_is_compared_and_called_so(damaged: Project) -> None:
     ]
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+AS_TESTS = ("-c", "user.name=tests", "-c", "user.email=tests@example.invalid")
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
     """A repository of two commits and a tag of its own."""
-    root = tmp_path_factory.mktemp("history")
     for command in (
         ("init", "--quiet"),
         *[("commit", "--quiet", "--allow-empty", f"--message={text}") for text in ("first", "second")],
         ("tag", "--annotate", "--message=x", "tagged"),
     ):
-        git.run_git(root, "-c", "user.name=tests", "-c", "user.email=tests@example.invalid", *command)
-    return root
+        git.run_git(tmp_path, *AS_TESTS, *command)
+    return tmp_path
 
 
-@pytest.mark.parametrize("name", ["HEAD~1..HEAD", "HEAD~1...HEAD", "^HEAD", "HEAD^{tree}", "HEAD:", "", "-h", "HEAD~9"])
+@pytest.mark.parametrize(
+    "name", ["HEAD~1..HEAD", "HEAD~1...HEAD", "^HEAD", "HEAD^{tree}", "HEAD:", "", "-h", "HEAD~9", "HEAD@{9}"]
+)
 def test_what_is_no_single_commit_is_refused(history: Path, name: str) -> None:
     with pytest.raises(BadInputError, match="no git revision and no DVC experiment here"):
         git.find_commit(history, name)
@@ -235,6 +312,17 @@ def test_what_is_no_single_commit_is_refused(history: Path, name: str) -> None:
 @pytest.mark.parametrize(("name", "commit"), [(":/fir", "HEAD~1"), ("tagged", "HEAD"), ("HEAD^{/first}", "HEAD~1")])
 def test_every_way_to_name_a_commit_is_known(history: Path, name: str, commit: str) -> None:
     assert git.find_commit(history, name) == git.run_git(history, "rev-parse", commit).decode().strip()
+
+
+def test_contents_that_git_lacks_are_named(history: Path) -> None:
+    (history / "a.txt").write_text("here")
+    git.run_git(history, "add", "a.txt")
+    git.run_git(history, *AS_TESTS, "commit", "--quiet", "--message=third")
+    blob = git.run_git(history, "rev-parse", "HEAD:a.txt").decode().strip()
+    assert git.files_at(history, "HEAD", "a.txt") == {"a.txt": b"here"}
+    (history / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(BadInputError, match=f"git cat-file: {blob} missing"):
+        git.files_at(history, "HEAD", "a.txt")
 
 
 def test_a_name_that_no_program_can_be_handed_is_refused(history: Path) -> None:

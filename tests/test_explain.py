@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from stages.calibration.gate import settle
 from stages.measures.attribution import cause
 from stages.measures.evaluate import judge
 from stages.measures.evidence import CAUSES, cause_text
-from stages.measures.story import COLUMNS, Story, columns, fit, fold, story_text
-from stages.records import Label, Record
+from stages.measures.story import COLUMNS, Story, fit, fold, story_text
+from stages.measures.table import columns
+from stages.records import Candidate, Label, Record
 from tests.project import SMALL, Project
 from tests.test_attribution import INDEXED, labels, records, refusal
 
@@ -55,13 +57,22 @@ def test_a_text_fits_its_column(text: str, width: int, most: int) -> None:
     assert columns(fit("".join(one for one in text if one.isprintable()), width)) == width
 
 
-@given(records(), TEXTS)
-def test_nothing_that_the_files_hold_reaches_the_terminal_as_it_is(record: Record, text: str) -> None:
+@given(records(), TEXTS, st.floats(allow_nan=False, allow_infinity=False))
+def test_nothing_that_the_files_hold_reaches_the_terminal_as_it_is(record: Record, text: str, score: float) -> None:
     unsafe = f"\x1b[2J{text}\u202e"
     one = story(replace(record, context=replace(record.context, unit=unsafe)), refusal("missing"), None)
+    one = replace(one, record=replace(one.record, reranked=(Candidate(unsafe, score),), signal=score))
     one = replace(one, kind=unsafe, decision=replace(one.decision, reason=unsafe))
     lines = story_text([one]).split("\n")
     assert all(line.isprintable() for line in lines) and max(map(columns, lines)) <= COLUMNS
+
+
+@pytest.mark.parametrize("text", ["报" * 10**6, "x" * 10**6, "x " * 10**6])
+def test_a_long_text_takes_no_longer_than_reading_it(text: str) -> None:
+    begun = perf_counter()
+    lines = fold(text, 100, 2)
+    assert perf_counter() - begun < 5 and len(lines) == 2 and lines[1].endswith("…") and columns(lines[1]) >= 98
+    assert fit(text, 9, tail=True) == f"…{text[-4:] if text[0] == '报' else text[-8:]}"
 
 
 def test_an_id_keeps_its_end() -> None:

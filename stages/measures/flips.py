@@ -8,20 +8,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from stages.measures.compared import paired_tests
 from stages.measures.evidence import CAUSES
 from stages.measures.rate import number
 from stages.measures.refusal import cost
-from stages.measures.story import COLUMNS, plain
-from stages.measures.table import aligned, cell, threshold_cell
+from stages.measures.story import COLUMNS, fit, plain
+from stages.measures.table import aligned, cell, columns, threshold_cell
 from stages.measures.units import units_of
 from stages.records import Label, Status, TopKind
 
 PLAIN = re.compile(r"[A-Za-z0-9 .,+()_-]*")
+BAR = "\\|"
+"""What Markdown takes for a bar in a table's cell, also in a code span there."""
 MOST = 12
 """Lines of a frontier that are shown."""
+WIDEST = 48
+"""Columns of a terminal that a cell takes at most; a commit's whole name has 40."""
 NO_TEST = "no paired test: the questions are no independent draws, so a difference is a count over these questions"
 
 
@@ -75,12 +79,23 @@ class Run(NamedTuple):
     systems: Mapping[str, Evaluation]
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a run's files say: anything may stand in it."""
+
+    text: str
+
+
+Note: TypeAlias = Sequence[str | Data]
+"""A line: words of ours, and data."""
+
+
 class Section(NamedTuple):
-    """A part of the comparison: rows of cells with a head, then notes, each with the data that it is about."""
+    """A part of the comparison: rows of cells with a head, any of which may be data, then notes."""
 
     title: str
     rows: Sequence[tuple[str, ...]]
-    notes: Sequence[tuple[str, Sequence[str]]]
+    notes: Sequence[Note]
 
 
 def compared_text(sections: Iterable[Section]) -> str:
@@ -91,10 +106,20 @@ def compared_text(sections: Iterable[Section]) -> str:
 def _plain_lines(one: Section) -> Iterator[str]:
     yield plain(one.title)
     if one.rows:
-        yield aligned([tuple(map(plain, row)) for row in one.rows])
-    for text, data in one.notes:
-        line = " ".join([text, *map(plain, data)])
-        yield fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        yield aligned([[_shown(plain(text)) for text in row] for row in one.rows])
+    for note in one.notes:
+        line = " ".join(map(_plain_part, note))
+        width = COLUMNS if columns(line) == len(line) else COLUMNS // 2
+        yield fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _plain_part(part: str | Data) -> str:
+    return plain(part.text) if isinstance(part, Data) else part
+
+
+def _shown(text: str) -> str:
+    """A cell, its end cut where it is longer than a table bears."""
+    return text if columns(text) <= WIDEST else fit(text, WIDEST)
 
 
 def compared_markdown(sections: Iterable[Section]) -> str:
@@ -106,12 +131,13 @@ def _markdown_lines(one: Section) -> Iterator[str]:
     yield f"### {_cell(one.title)}"
     yield ""
     for place, row in enumerate(one.rows):
-        yield f"| {' | '.join(map(_cell, row))} |"
+        yield f"| {' | '.join(_cell(text).replace('|', BAR) for text in row)} |"
         if place == 0:
             yield "|---" * len(row) + "|"
     if one.rows and one.notes:
         yield ""
-    yield from (" ".join([f"- {text}", *map(_code, data)]) for text, data in one.notes)
+    for note in one.notes:
+        yield " ".join(["-", *(_code(part.text) if isinstance(part, Data) else part for part in note)])
 
 
 def _cell(text: str) -> str:
@@ -120,8 +146,8 @@ def _cell(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Data as a code span, which nothing in it ends: not a backtick, nor, in a table, a bar."""
-    shown = plain(text).replace("|", "\\|")
+    """Data as a code span, which no backtick in it ends."""
+    shown = plain(text) or " "
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     space = " " if shown.startswith("`") or shown.endswith("`") else ""
     return f"{fence}{space}{shown}{space}{fence}"
@@ -136,7 +162,7 @@ def compare_runs(a: Run, b: Run, group_by: str | None, *, independent_draws: boo
     both = [system for system in a.systems if system in b.systems]
     tests = _tests(a, b, both, group_by) if independent_draws else {}
     alone = [
-        Section(system, (), [(f"only in {letter}", ())])
+        Section(system, (), [[f"only in {letter}"]])
         for letter, one, other in (("A", a, b), ("B", b, a))
         for system in one.systems
         if system not in other.systems
@@ -147,9 +173,9 @@ def compare_runs(a: Run, b: Run, group_by: str | None, *, independent_draws: boo
 def _head(a: Run, b: Run, independent_draws: bool) -> Section:
     rows = [("run", "revision", "commit", "fp_weight")]
     rows += [(letter, one.name, one.commit[:12], _weights(one)) for letter, one in (("A", a), ("B", b))]
-    notes: list[tuple[str, Sequence[str]]] = [] if independent_draws else [(NO_TEST, ())]
+    notes = [] if independent_draws else [[NO_TEST]]
     if _weights(a) != _weights(b):
-        notes.append(("the weight differs: errors are given at both", ()))
+        notes.append(["the weight differs: errors are given at both"])
     return Section(f"holdout {a.holdout[:12]}", rows, notes)
 
 
@@ -207,53 +233,63 @@ def _cost(one: Decided, weight: Fraction) -> Fraction:
 
 
 def _of_cause(name: str) -> Count:
-    """None for a run that has no cause although it has wrong decisions: it is of before causes were written."""
-
-    def count(rows: Sequence[Decided]) -> int | None:
-        known = any(one.cause for one in rows) or all(one.correct for one in rows)
-        return sum(one.cause is not None and one.cause.name == name for one in rows) if known else None
-
-    return count
+    """None for a run without causes."""
+    return lambda rows: sum(_is_of(one, name) for one in rows) if _has_causes(rows) else None
 
 
-def _flips(first: Evaluation, second: Evaluation) -> Iterator[tuple[str, Sequence[str]]]:
+def _is_of(one: Decided, name: str) -> bool:
+    return one.cause is not None and one.cause.name == name
+
+
+def _has_causes(rows: Sequence[Decided]) -> bool:
+    """False for a run of before causes were written: it has none although it has wrong decisions."""
+    return any(one.cause for one in rows) or all(one.correct for one in rows)
+
+
+def _flips(first: Evaluation, second: Evaluation) -> Iterator[Note]:
     """Ids of the questions whose decision turned right or wrong, or is wrong for another cause, by what it was."""
     after = {one.id: one for one in second.queries}
     pairs = [(one, after[one.id]) for one in first.queries]
-    for title, was_right, is_right in (
-        ("right -> wrong", True, False),
-        ("wrong -> right", False, True),
-        ("wrong -> wrong, another cause", False, False),
-    ):
-        moved: dict[str, list[str]] = {}
-        for before, now in pairs:
-            told = " -> ".join([_why(before), _why(now)])
-            if (before.correct, now.correct) == (was_right, is_right) and _why(before) != _why(now):
-                moved.setdefault(told, []).append(before.id)
-        yield f"{title}: {sum(map(len, moved.values()))}", ()
-        yield from ((f"{told} ({len(ids)}):", ids) for told, ids in sorted(moved.items()))
+    yield from _moved("right -> wrong", [(one, now) for one, now in pairs if one.correct and not now.correct])
+    yield from _moved("wrong -> right", [(one, now) for one, now in pairs if now.correct and not one.correct])
+    wrong = [(one, now) for one, now in pairs if not one.correct and not now.correct]
+    if lacking := [letter for letter, one in (("A", first), ("B", second)) if not _has_causes(one.queries)]:
+        yield [f"wrong -> wrong: {len(wrong)}, causes not compared: none recorded in {' and '.join(lacking)}"]
+    else:
+        yield from _moved("wrong -> wrong, another cause", [(one, now) for one, now in wrong if _why(one) != _why(now)])
 
 
-def _why(one: Decided) -> str:
+def _moved(title: str, pairs: Sequence[tuple[Decided, Decided]]) -> Iterator[Note]:
+    """How many, then the ids by what their decision was and is."""
+    by_cause: dict[tuple[str | Data, str | Data], list[Data]] = {}
+    for before, now in pairs:
+        by_cause.setdefault((_why(before), _why(now)), []).append(Data(before.id))
+    yield [f"{title}: {len(pairs)}"]
+    told = sorted(by_cause.items(), key=lambda item: tuple(map(_plain_part, item[0])))
+    yield from ([was, "->", now, f"({len(ids)}):", *ids] for (was, now), ids in told)
+
+
+def _why(one: Decided) -> str | Data:
     """Its cause without figures, which move with every threshold."""
     if one.correct:
         return "right"
     if one.cause is None:
         return "wrong"
-    return plain(one.cause.name + (f" ({one.cause.detail})" if one.cause.detail else ""))
+    return Data(one.cause.name + (f" ({one.cause.detail})" if one.cause.detail else ""))
 
 
-def _frontier(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+def _frontier(a: Sequence[str], b: Sequence[str]) -> Iterator[Note]:
     """What each weight would choose on dev: the choices that went, and those that came."""
     gone, came = [one for one in a if one not in b], [one for one in b if one not in a]
     if not gone and not came:
-        yield f"cost frontier on dev: unchanged, {len(a)} choices", ()
+        yield [f"cost frontier on dev: unchanged, {len(a)} choices"]
         return
-    yield f"cost frontier on dev: {len(a)} choices in A, {len(b)} in B, {len(a) - len(gone)} of them the same", ()
-    lines = [*(("only in A:", one) for one in gone), *(("only in B:", one) for one in came)]
-    yield from ((text, [one]) for text, one in lines[:MOST])
+    yield [f"cost frontier on dev: {len(a)} choices in A, {len(b)} in B, {len(a) - len(gone)} of them the same"]
+    lines: list[Note] = [("only in A:", Data(one)) for one in gone]
+    lines += [("only in B:", Data(one)) for one in came]
+    yield from lines[:MOST]
     if len(lines) > MOST:
-        yield f"... and {len(lines) - MOST} more choices", ()
+        yield [f"... and {len(lines) - MOST} more choices"]
 
 
 def _tests(a: Run, b: Run, systems: Sequence[str], group_by: str | None) -> dict[tuple[str, str], dict[str, Any]]:
@@ -276,8 +312,8 @@ def _measures(weight: Fraction) -> dict[str, Callable[[Evaluation], dict[str, Fr
     }
 
 
-def _told(name: str, test: Mapping[str, Any]) -> tuple[str, Sequence[str]]:
+def _told(name: str, test: Mapping[str, Any]) -> Note:
     interval = test["ci95"]
     between = f", 95 % interval {interval[0]:+.4f} to {interval[1]:+.4f}" if interval else ""
     difference = "nothing to compare" if test["difference"] is None else f"{test['difference']:+.4f}{between}"
-    return f"paired test, {name}: {difference}, p {test['p']:.4f}, after Holm {test['p_holm']:.4f}", ()
+    return [f"paired test, {name}: {difference}, p {test['p']:.4f}, after Holm {test['p_holm']:.4f}"]

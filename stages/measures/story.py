@@ -4,15 +4,15 @@ A screenful: 120 columns, of one system or of two side by side. What a document 
 of printable characters.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from textwrap import wrap
-from unicodedata import east_asian_width
 
 from stages.measures.evidence import CAUSES, Cause, cause_text, context_size, rank_of
 from stages.measures.relevance import Holders
-from stages.measures.table import cell
+from stages.measures.table import cell, columns
 from stages.records import Candidate, Category, Decision, Record
 
 COLUMNS = 120
@@ -140,24 +140,22 @@ def plain(text: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in text).split())
 
 
-def columns(text: str) -> int:
-    """How wide a terminal shows it: an ideograph takes two columns."""
-    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
-
-
 def fit(text: str, width: int, *, tail: bool = False) -> str:
     """A text cut to `width` columns, or filled up; `tail` keeps its end, where ids differ. All of it is printable."""
     text = "".join(one if one.isprintable() else " " for one in text)
     if columns(text) > width:
-        while columns(text) >= width:
-            text = text[1:] if tail else text[:-1]
-        text = f"…{text}" if tail else f"{text}…"
+        text = f"…{_first(text[::-1], width - 1)[::-1]}" if tail else f"{_first(text, width - 1)}…"
     return text + " " * (width - columns(text))
+
+
+def _first(text: str, width: int) -> str:
+    """The first characters, as many as `width` columns hold."""
+    return text[: bisect_right(list(accumulate(map(columns, text))), width)]
 
 
 def fold(text: str, width: int, most: int) -> list[str]:
     """A text on at most `most` lines of `width` columns, its end cut where it is longer."""
-    wide = plain(text)
+    wide = plain(text)[: (most + 1) * (width + 1)]  # what is behind that is cut whatever it is
     narrow = width if columns(wide) == len(wide) else width // 2
     lines = wrap(wide, narrow, break_on_hyphens=False) or [""]
     return lines if len(lines) <= most else [*lines[: most - 1], fit(" ".join(lines[most - 1 :]), width).rstrip()]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from unicodedata import east_asian_width
 
 from stages.params import SYSTEMS
 from stages.records import TOP_KINDS, TopKind
@@ -24,11 +25,16 @@ def threshold_cell(value: float | None, by_kind: Mapping[TopKind, float | None] 
     return " ".join(f"{kind} {'none' if by_kind[kind] is None else cell(by_kind[kind])}" for kind in TOP_KINDS)
 
 
+def columns(text: str) -> int:
+    """How wide a terminal shows it: an ideograph takes two columns."""
+    return sum(2 if east_asian_width(one) in "WF" else 1 for one in text)
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Rows of as many cells each, as lines of columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    padded = ((text + " " * (width - columns(text)) for text, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join("  ".join(row).rstrip() for row in padded)
 
 
 def _row(system: str, figures: Mapping[str, Any]) -> tuple[str, ...]:

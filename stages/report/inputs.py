@@ -16,6 +16,7 @@ from stages.measures.damage import Perturbed
 from stages.measures.evaluate import Judged
 from stages.measures.evidence import Cause
 from stages.measures.ledger import Look
+from stages.measures.relevance import Holders
 from stages.records import REASONS, Candidate, Context, Label, Question, Rejected, Status, TopKind
 from stages.wellformed import label_findings, repeated
 
@@ -24,7 +25,10 @@ REMEDY = "run `dvc repro sweep_thresholds`"
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One holdout question of queries.json; `refusal` is the support check's own reason, whatever the gate said."""
+    """One holdout question of queries.json, as far as report and story tell it.
+
+    `refusal` is the support check's own reason, whatever the gate said; `holders` as in `Judged`.
+    """
 
     id: str
     text: str
@@ -38,6 +42,7 @@ class Query:
     answer: str | None
     reranked: tuple[Candidate, ...]
     relevant: tuple[str, ...]
+    holders: Holders
     context: Context
     correct: bool
     cause: Cause | None

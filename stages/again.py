@@ -6,7 +6,7 @@ question is asked. The labels come from what `evaluate_holdout` wrote, so only a
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from stages.calibration.ledger import Seen, add, holdout_hash
 from stages.chain import broken_links
 from stages.damaging import Before, ask_damaged, refuse_another
 from stages.errors import BadInputError, StaleThresholdError
+from stages.evaluated import read_queries
 from stages.hashing import canonical_json
 from stages.importing import refuse_taken
 from stages.measures.ablation import Ablated, ablation_table
@@ -34,22 +35,6 @@ from stages.stage.progress import progress
 from stages.variations import PerturbationParams, load_ablations
 
 TAKE_IN = "`dvc repro -f -s evaluate_holdout && dvc repro` takes them into the report"
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What of a question in queries.json is asked again."""
-
-    id: str
-    text: str
-    label: Label
-
-
-@dataclass(frozen=True, slots=True)
-class ToldQueries:
-    """queries.json of one system."""
-
-    queries: tuple[Told, ...]
 
 
 class Holdout(NamedTuple):
@@ -88,7 +73,7 @@ def read_holdout(project: Project) -> Holdout:
     if broken_links(project, project.stages, open_labels=False):
         raise StaleThresholdError("this evaluation does not belong to what is here; `frostline verify` says why")
     checked = every(systems, lambda system: checked_answers(params, paths, system))
-    told = files.read_json(files.in_system(paths.holdout, systems[0], "queries.json"), ToldQueries).queries
+    told = read_queries(paths.holdout, systems[0])
     questions, labels = [Question(one.id, one.text) for one in told], [one.label for one in told]
     holdout, system = holdout_hash(questions, labels), results.read_figures(paths.metrics, systems)["system"]
     known = files.read_jsonl(paths.ledger, Seen, missing_ok=True)

@@ -4,19 +4,18 @@ Reads what the stages wrote; the labels stay closed. A development question is j
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from pathlib import Path
 
 from stages import artifacts, files, results
 from stages.calibration.gate import Gate
 from stages.chain import broken_links
 from stages.errors import BadInputError, StaleThresholdError
+from stages.evaluated import read_queries
 from stages.measures.attribution import cause
 from stages.measures.story import Story, plain, story_text
 from stages.params import known_system, load_source
 from stages.project import Project, read_project
-from stages.report.inputs import Queries, Query, query_findings
 from stages.stage.declared import before
 from stages.stage.run import guard
 
@@ -86,17 +85,10 @@ def _of_holdout(project: Project, system: str) -> Iterator[Story]:
     records, decisions = answered.scored.records, answered.decisions
     path = files.in_system(project.paths.holdout, system, "answers.json")
     files.refuse_made(path, [] if len(records) == len(decisions) else ["decisions: expected one for each record"])
-    rows = read_queries(project.paths.holdout, system, [record.id for record in records])
+    rows = read_queries(project.paths.holdout, system)
+    same = [record.id for record in records] == [row.id for row in rows]
+    files.refuse_made(path, [] if same else ["not the questions of queries.json"])
     part = load_source(project.params).holdout
     for record, decision, row in zip(records, decisions, rows, strict=True):
         label = row.label
         yield Story(part, system, record, decision, label.category, label.unanswerable_kind, row.holders, row.cause)
-
-
-def read_queries(folder: str | Path, system: str, ids: Sequence[str]) -> tuple[Query, ...]:
-    """Read what became of a system's holdout questions; `ids` are those of the answers."""
-    path = files.in_system(folder, system, "queries.json")
-    found = files.read_json(path, Queries)
-    files.refuse_made(path, query_findings(found, system))
-    files.refuse_made(path, [] if [one.id for one in found.queries] == list(ids) else ["not those of answers.json"])
-    return found.queries

@@ -7,38 +7,20 @@ their own way find none.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from stages import files
 from stages.chain import broken_links
 from stages.errors import StaleThresholdError
+from stages.evaluated import read_queries
 from stages.importing import refuse_taken, write_folder
 from stages.params import known_system
 from stages.project import read_project
-from stages.records import Candidate, Label
+from stages.records import Candidate
+from stages.report.inputs import Query
 
 NOTHING = "nothing"
 """The document of a row that says only that a question was judged."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """What of a question in queries.json is a run or a judgement."""
-
-    id: str
-    candidates: tuple[Candidate, ...]
-    reranked: tuple[Candidate, ...]
-    relevant: tuple[str, ...]
-    label: Label
-
-
-@dataclass(frozen=True, slots=True)
-class RankedQueries:
-    """queries.json of one system."""
-
-    queries: tuple[Ranked, ...]
 
 
 def export_trec(arguments: Namespace) -> None:
@@ -48,8 +30,7 @@ def export_trec(arguments: Namespace) -> None:
     refuse_taken(folder)
     if broken_links(project, project.stages, open_labels=True):
         raise StaleThresholdError("these results do not belong to what is here; `frostline verify` says why")
-    source = files.in_system(project.paths.holdout, system, "queries.json")
-    queries = files.read_json(source, RankedQueries).queries
+    queries = read_queries(project.paths.holdout, system)
     made = {
         "qrels.txt": _lines(qrels(queries)),
         "before-rerank.txt": _lines(run_rows([(one.id, one.candidates) for one in queries], f"{system}-before")),
@@ -59,7 +40,7 @@ def export_trec(arguments: Namespace) -> None:
     print(f"written to {folder}: {', '.join(made)}")
 
 
-def qrels(queries: Sequence[Ranked]) -> Iterator[str]:
+def qrels(queries: Sequence[Query]) -> Iterator[str]:
     """`question 0 entry relevance` of every relevant entry of the index."""
     for one in queries:
         if one.label.answerable:

@@ -7,6 +7,7 @@ from typing import Any
 from stages import artifacts, files, results, settings
 from stages.calibration.binding import check_seal
 from stages.calibration.ledger import Seen
+from stages.evaluated import read_queries
 from stages.hashing import sha256
 from stages.measures.ablation import Ablated, ablation_findings
 from stages.measures.damage import Condition, Perturbed, damage_findings
@@ -14,7 +15,7 @@ from stages.measures.ledger import asked_again, looks
 from stages.originals import read_index, read_original
 from stages.params import DatasetCard, RetrievalParams, load_section, load_systems, of_params
 from stages.records import File, Index, Rejected
-from stages.report.inputs import Damaged, Queries, Query, Report, Sheet, on_holdout, parse_sweep, query_findings
+from stages.report.inputs import Damaged, Report, Sheet, on_holdout, parse_sweep
 from stages.report.page import render
 from stages.stage.run import run_stage
 
@@ -22,14 +23,6 @@ PATHS = (
     *("dataset", "index", "rejected", "dev_metrics", "metrics", "sweep", "judged", "threshold"),
     *("holdout", "ledger", "altered", "perturbation", "ablation", "template", "report"),
 )
-
-
-def read_queries(folder: str, system: str) -> tuple[Query, ...]:
-    """Read the holdout questions of a system with what became of them."""
-    path = files.in_system(folder, system, "queries.json")
-    found = files.read_json(path, Queries)
-    files.refuse_made(path, query_findings(found, system))
-    return found.queries
 
 
 def read_rejected(path: str | Path, index: Index) -> tuple[Rejected, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stages import arrays, artifacts, explain, files, results, settings
+from stages import arrays, artifacts, files, results, settings
 from stages.assemble import naming, read_checkpoint, read_neighbours
 from stages.calibration.cells import Columns
 from stages.calibration.ledger import Seen
@@ -29,6 +29,7 @@ from stages.corpus.terms import split_vocabulary
 from stages.encoder import features, text
 from stages.encoder.checkpoint import Checkpoint, embed_texts, to_arrays
 from stages.errors import FrostlineError
+from stages.evaluated import read_queries
 from stages.hashing import sha256
 from stages.measures.flips import Run, compare_runs, compared_text
 from stages.measures.ledger import asked
@@ -44,7 +45,7 @@ from stages.retrieval import lexical
 from stages.retrieval.neighbours import quantise
 from stages.scores import read_scores, read_threshold
 from stages.squad import read_squad
-from stages.write_report import read_ablated, read_damaged, read_queries, read_rejected
+from stages.write_report import read_ablated, read_damaged, read_rejected
 from tests.project import ROOT, SMALL
 
 SYSTEMS = ("lexical", "neural", "hybrid")
@@ -232,7 +233,6 @@ def _of_system(system: str) -> Iterator[Reader]:
     held: dict[str, ReadOf] = {"answers.json": artifacts.read_answered, "queries.json": read_queries}
     for name, load in held.items():
         yield Reader(f"artifacts/holdout/{system}/{name}", partial(_in, load, "holdout", system))
-    yield Reader(f"artifacts/holdout/{system}/queries.json", partial(_in, _explained, "holdout", system))
 
 
 def _run(system: str, root: Path) -> object:
@@ -240,11 +240,6 @@ def _run(system: str, root: Path) -> object:
     places = {name: root / "artifacts" / name for name in ("holdout", "threshold", "sweep")}
     run = Run("here", "0" * 40, "0" * 64, {system: read_evaluation(places, system)})
     return compared_text(compare_runs(run, run, None, independent_draws=False))
-
-
-def _explained(folder: Path, system: str) -> object:
-    records = artifacts.read_answered(folder, system).scored.records
-    return explain.read_queries(folder, system, [record.id for record in records])
 
 
 def _in(read: ReadOf, folder: str, system: str, root: Path) -> object:

@@ -16,7 +16,7 @@ from stages.cli import main
 from stages.corpus.chunk import sentences
 from stages.corpus.index import index_originals
 from stages.corpus.markdown import parse, sections
-from stages.exporting import Ranked, qrels, run_rows
+from stages.exporting import qrels, run_rows
 from stages.files import hashed, read_captions, read_labels, read_questions
 from stages.imports.collection import Passage
 from stages.imports.dataset import SPLITS
@@ -27,6 +27,7 @@ from stages.params import IndexParams
 from stages.records import Candidate, Label, Span
 from stages.settings import read_vocabulary
 from tests.project import ROOT, Project
+from tests.test_report import make_query
 
 MARKUP = (
     "#",
@@ -576,12 +577,17 @@ def test_ties_missed_questions_and_odd_names_count_the_same(rankings: Sequence[t
     label = Label("q", "passage", None, False, None, None, ((Span("docs/a.md", 0, 1),),), None, None)
     refusal = Label("r", "refusal", None, False, None, None, (), "missing", "None.")
     asked = [
-        Ranked(f"q {place}", tuple(Candidate(name, 0.5) for name in names), (), tuple(relevant), label)
+        make_query(
+            f"q {place}",
+            candidates=tuple(Candidate(name, 0.5) for name in names),
+            relevant=tuple(relevant),
+            label=label,
+        )
         for place, (names, relevant) in enumerate(rankings)
     ]
     ranks = [first_relevant_rank(names, relevant) for names, relevant in rankings]
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder) / "qrels", Path(folder) / "run"
-        files[0].write_text("\n".join(qrels([*asked, Ranked("r", (), (), (), refusal)])))
+        files[0].write_text("\n".join(qrels([*asked, make_query("r", relevant=(), label=refusal)])))
         files[1].write_text("\n".join(run_rows([(one.id, one.candidates) for one in asked], "tag")))
         assert_equal_figures(*files, ranking_metrics(ranks))

@@ -77,8 +77,8 @@ def make_query(name: str = "q", **changes: Any) -> Query:
     """A right answer; `changes` make it something else."""
     ranked = (Candidate("docs/a.md#f1", 0.9), Candidate("docs/a.md#c1", 0.5))
     query = Query(
-        name, f"text of {name}", "answered", None, None, True, "text", 0.9, None, "5 kg", ranked, ("docs/a.md#c1",),
-        (("docs/a.md#c1",),), CONTEXT, True, None, make_label(name),
+        name, f"text of {name}", "answered", None, None, True, "text", 0.9, None, "5 kg", ranked, ranked,
+        ("docs/a.md#c1",), (("docs/a.md#c1",),), CONTEXT, True, None, make_label(name),
     )  # fmt: skip
     cause = None if changes.get("correct", True) else Cause("wrong_candidate", "answered")
     return replace(query, **{"cause": cause, **changes})

@@ -40,6 +40,7 @@ class Query:
     signal: float | None
     image: str | None
     answer: str | None
+    candidates: tuple[Candidate, ...]
     reranked: tuple[Candidate, ...]
     relevant: tuple[str, ...]
     holders: Holders

@@ -14,6 +14,7 @@ from stages import files, results
 from stages.ablating import Base, ask_ablated
 from stages.answering.answer import Answerer
 from stages.assemble import checked_answers, every, read_answerer, uses_encoder
+from stages.atomic import told
 from stages.calibration.gate import Gate
 from stages.calibration.ledger import Seen, add, holdout_hash
 from stages.chain import broken_links
@@ -21,13 +22,13 @@ from stages.damaging import Before, ask_damaged, refuse_another
 from stages.errors import BadInputError, StaleThresholdError
 from stages.evaluated import read_queries
 from stages.hashing import canonical_json
-from stages.importing import refuse_taken
+from stages.importing import refuse_inside, refuse_taken
 from stages.measures.ablation import Ablated, ablation_table
 from stages.measures.damage import CLEAN, Case, Point, curves, damage_table, summary
 from stages.measures.evaluate import judge_all
 from stages.measures.relevance import what_is_indexed
 from stages.originals import read_index
-from stages.params import CalibrateParams, load_systems, of_params
+from stages.params import CalibrateParams, load_source, load_systems, of_params
 from stages.project import Project, read_project
 from stages.rebuild import remembering
 from stages.records import Answered, Label, Question
@@ -61,10 +62,14 @@ def again(arguments: Namespace) -> None:
 
     Raises StaleThresholdError where what is here does not belong together, or the ledger does not know this system.
     """
-    refuse_taken(arguments.dest)
-    holdout = read_holdout(read_project("."))
+    project, dest = read_project("."), arguments.dest
+    refuse_taken(dest)
+    refuse_inside(dest, Path(load_source(project.params).dataset))
+    holdout = read_holdout(project)
+    with told(dest):  # before the holdout is spent
+        dest.mkdir(parents=True, exist_ok=True)
     run = damaged if arguments.section == "perturbation" else ablated
-    print(run(holdout, arguments.dest))
+    print(run(holdout, dest))
 
 
 def read_holdout(project: Project) -> Holdout:
@@ -73,8 +78,8 @@ def read_holdout(project: Project) -> Holdout:
     if broken_links(project, project.stages, open_labels=False):
         raise StaleThresholdError("this evaluation does not belong to what is here; `frostline verify` says why")
     checked = every(systems, lambda system: checked_answers(params, paths, system))
-    told = read_queries(paths.holdout, systems[0])
-    questions, labels = [Question(one.id, one.text) for one in told], [one.label for one in told]
+    queries = read_queries(paths.holdout, systems[0])
+    questions, labels = [Question(one.id, one.text) for one in queries], [one.label for one in queries]
     holdout, system = holdout_hash(questions, labels), results.read_figures(paths.metrics, systems)["system"]
     known = files.read_jsonl(paths.ledger, Seen, missing_ok=True)
     line = next((one for one in known if (one.holdout, one.system) == (holdout, system) and not one.changed), None)
@@ -109,7 +114,7 @@ def damaged(holdout: Holdout, dest: Path) -> str:
     table = of_params(PerturbationParams, "perturbation", params)
     if not asked or not table.changes:
         raise BadInputError("nothing to damage: no question about an image, or no perturbation.changes in params.yaml")
-    told = record(holdout, [(f"perturbation.{name}", table.changes[name]) for name in table.changes])
+    recorded = record(holdout, [(f"perturbation.{name}", table.changes[name]) for name in table.changes])
     figures = results.read_figures(paths.metrics, list(holdout.gates))
     cases: list[Case] = []
     for met in ask_damaged(params, paths, holdout.answerer, holdout.gates, asked):
@@ -124,7 +129,7 @@ def damaged(holdout: Holdout, dest: Path) -> str:
     files.write_csv(dest / "cases.csv", [item.name for item in fields(Case)], map(astuple, cases))
     files.write_csv(dest / "curves.csv", Point._fields, curves(made.effects))
     files.write_rows(dest / "results.json", made)
-    return f"{damage_table(made.effects)}\n{told}"
+    return f"{damage_table(made.effects)}\n{recorded}"
 
 
 def ablated(holdout: Holdout, dest: Path) -> str:
@@ -132,7 +137,7 @@ def ablated(holdout: Holdout, dest: Path) -> str:
     params, paths, listed = holdout.project.params, holdout.project.paths, load_ablations(holdout.project.params)
     if not listed:
         raise BadInputError("nothing to change: no ablations in params.yaml")
-    told = record(holdout, [(one.factor, one.value) for one in listed])
+    recorded = record(holdout, [(one.factor, one.value) for one in listed])
     indexed, unread = what_is_indexed(read_index(paths.index)), {one.id: False for one in holdout.labels}
     base = Base(
         files.read_captions(paths.captions) if uses_encoder(holdout.gates) else [],
@@ -150,4 +155,4 @@ def ablated(holdout: Holdout, dest: Path) -> str:
         for one in ask_ablated(item, paths, holdout.answerer, holdout.gates, base, weight)
     ]
     files.write_rows(dest / "results.json", Ablated(tuple(found)))
-    return f"{ablation_table(found)}\n{told}"
+    return f"{ablation_table(found)}\n{recorded}"

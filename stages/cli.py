@@ -133,9 +133,9 @@ def _ledger(_: Namespace) -> None:
     evaluated = {line.holdout for line in files.read_jsonl(paths.seen, Seen)}
     seen = [line for line in files.read_jsonl(paths.ledger, Seen, missing_ok=True) if line.holdout in evaluated]
     seen_by = looks(seen, holdout.get("system"), asked(dev), asked(holdout))
-    told = f"{meaning(seen_by)} {basis(asked(dev), asked(holdout))}"
-    again_told = [textwrap.fill(line, 120) for line in again_lines(asked_again(seen))]
-    print("\n".join([ledger_table(seen_by), textwrap.fill(told, 120), *again_told]))
+    changed = asked_again(seen)
+    told = [f"{meaning(seen_by, changed)} {basis(asked(dev), asked(holdout))}", *again_lines(changed)]
+    print("\n".join([ledger_table(seen_by), *(textwrap.fill(line, 120) for line in told)]))
     print("\n".join(history.check(project.root, paths.ledger)))
 
 

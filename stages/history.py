@@ -1,6 +1,7 @@
 """Whether the ledger has lost a line: git knows every version of the file that was committed or staged."""
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -11,7 +12,12 @@ from stages import files
 from stages.calibration.ledger import Seen, gone, key
 from stages.errors import StaleThresholdError
 from stages.git import run_git
+from stages.hashing import canonical_json
+from stages.measures.story import plain
 
+SPECIAL, BACKSLASHED = re.compile(r"[][.*^$/\\]"), r"\\\g<0>"
+"""What means something in a basic regular expression, and the same as plain characters."""
+CHANGED = shlex.quote('"changed":')
 AFTERWARDS = "  afterwards `dvc repro -f -s evaluate_holdout && dvc repro` sorts them in"
 
 
@@ -64,13 +70,18 @@ def _unchecked(folder: Path) -> str | None:
 def _told(name: str, revision: str, line: Seen, edited: bool) -> Iterator[str]:
     """What is gone, and the command that brings it back, for the project's folder."""
     file, pattern = shlex.quote(name), f"{line.holdout[:12]}.*{line.system}"
+    found, delete = f"grep {shlex.quote(pattern)} | grep -v {CHANGED}", f'/{pattern}/{{/"changed":/!d}}'
+    if line.changed:
+        pattern = f'"changed":{SPECIAL.sub(BACKSLASHED, canonical_json(line.changed).decode())}.*{pattern}'
+        found, delete = f"grep {shlex.quote(pattern)}", f"/{pattern}/d"
     # the second expression ends a last line that has no end
-    expressions = [f"/{pattern}/d", "$a\\"] if edited else ["$a\\"]
+    expressions = [delete, "$a\\"] if edited else ["$a\\"]
     prepared = " ".join(["touch", file, "&&", "sed", "-i", *(f"-e {shlex.quote(one)}" for one in expressions), file])
     folder, last = os.path.split(name)
-    yield f"  system {line.system}{', edited' if edited else ''}: in {_place(revision)}; bring it back:"
+    again = plain(f", asked again with {line.changed}") if line.changed else ""
+    yield f"  system {line.system}{again}{', edited' if edited else ''}: in {_place(revision)}; bring it back:"
     shown = f"git -C {shlex.quote(folder or '.')} show {shlex.quote(f'{revision}:./{last}')}"
-    yield f"    {prepared} && {shown} | grep {shlex.quote(pattern)} >> {file}"
+    yield f"    {prepared} && {shown} | {found} >> {file}"
 
 
 def _place(revision: str) -> str:

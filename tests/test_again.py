@@ -46,6 +46,7 @@ def test_each_change_is_a_line_that_the_report_takes_in(damaged: Project, tmp_pa
     damaged.dvc("repro", "--force", "--single-item", "evaluate_holdout")
     damaged.dvc("repro")
     damaged.python("-m", "stages.cli", "verify")
+    assert "and was asked about it again" in damaged.python("-m", "stages.cli", "ledger").stdout.replace("\n", " ")
     page = (damaged.root / "artifacts/report/index.html").read_text(encoding="utf-8")
     version = str(before["system"])[:12]
     assert f"{version} was asked again with neighbours.exact=true, retrieval.rerank=false" in page
@@ -90,5 +91,7 @@ def test_what_the_ledger_does_not_know_is_not_asked(damaged: Project, tmp_path: 
     damaged.edit("params.yaml", "  budget: 600\n", "  budget: 599\n")
     assert "does not belong to what is here" in again(damaged, "perturbation", tmp_path / "made", status=3)
     (tmp_path / "taken").write_bytes(b"")
+    inside = damaged.root / SMALL / "corpus/made"
+    assert "name a folder elsewhere" in again(damaged, "ablations", inside, status=1)
     assert "already there" in again(damaged, "ablations", tmp_path / "taken", status=1)
     assert ledger.read_bytes() == before and not (tmp_path / "made").exists()

@@ -157,9 +157,9 @@ def commit(project: Project) -> str:
 
 
 def bring_back(project: Project, told: str) -> None:
-    """Run the command that the message names."""
-    (command,) = [text.strip() for text in told.splitlines() if " show " in text]
-    project.run("bash", "-c", command)
+    """Run each command that the message names."""
+    for command in [text.strip() for text in told.splitlines() if " show " in text]:
+        project.run("bash", "-c", command)
 
 
 @pytest.mark.pipeline
@@ -214,6 +214,25 @@ def test_a_committed_edit_is_a_line_that_is_gone_and_undoing_it_is_enough(damage
     assert ", edited: in " in told
     bring_back(damaged, told)
     assert lines(damaged) == before and ledger(damaged)[0].endswith(f"{KEPT}\n")
+
+
+@pytest.mark.pipeline
+def test_a_line_of_a_change_comes_back_by_itself(damaged: Project) -> None:
+    """Each line has the same hashes; what was changed has characters that mean something to sed and grep."""
+    (own,) = lines(damaged)
+    kept, lost = (
+        json.dumps({"changed": text} | json.loads(own) | {"results": {}}, separators=(",", ":")).encode() + b"\n"
+        for text in ("a/b=[3]", r'x.*^$\1[]{}="$(touch x)" \x1b[31m')
+    )
+    (damaged.root / LEDGER).write_bytes(b"".join(sorted([own, kept, lost])))
+    commit(damaged)
+    edited = own.replace(b'"dev_weighted_error":', b'"dev_weighted_error":9')
+    (damaged.root / LEDGER).write_bytes(edited + kept)
+    told = ledger(damaged, status=3)[1]
+    assert told.isascii() and "\x1b" not in told and told.count(" show ") == 2
+    bring_back(damaged, told)
+    assert sorted(lines(damaged)) == sorted([own, kept, lost])
+    assert "\x1b" not in ledger(damaged)[0]
 
 
 @pytest.mark.pipeline

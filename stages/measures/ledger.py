@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stages.calibration.ledger import Result, Seen
+from stages.measures.story import plain
 from stages.measures.table import aligned
 from stages.params import SYSTEMS
 
@@ -89,10 +90,15 @@ def asked(metrics: Mapping[str, Any]) -> int:
     return next((sum(gate[name] for name in ("tp", "fp", "fn", "tn")) for gate in gates), 0)
 
 
-def meaning(seen_by: Sequence[Look]) -> str:
-    """Say in one sentence how often the holdout was seen and what follows."""
+def meaning(seen_by: Sequence[Look], changed: Mapping[str, Sequence[str]]) -> str:
+    """Say in one sentence how often the holdout was seen and what follows; `changed` as `asked_again` has it."""
     if not seen_by:
         return "The ledger has no line on the holdout of the last evaluation."
+    if len(seen_by) == 1 and changed:
+        return (
+            "One version has seen this holdout, and was asked about it again with something changed: what was chosen "
+            "after that may have been fitted to it."
+        )
     if len(seen_by) == 1:
         return "One version has seen this holdout: by the ledger, no choice was guided by its results before."
     return (
@@ -102,8 +108,8 @@ def meaning(seen_by: Sequence[Look]) -> str:
 
 
 def again_lines(changed: Mapping[str, Sequence[str]]) -> list[str]:
-    """Say what each system was asked again with; each of these is a look at the holdout too."""
-    return [f"{system[:12]} was asked again with {', '.join(what)}." for system, what in changed.items()]
+    """Say with what each system was asked again; each of these is a look at the holdout too."""
+    return [plain(f"{system[:12]} was asked again with {', '.join(what)}.") for system, what in changed.items()]
 
 
 def basis(dev: int, holdout: int) -> str:

@@ -64,7 +64,8 @@ def again(arguments: Namespace) -> None:
     """
     project, dest = read_project("."), arguments.dest
     refuse_taken(dest)
-    refuse_inside(dest, Path(load_source(project.params).dataset))
+    for kept in (load_source(project.params).dataset, "artifacts", "stages"):
+        refuse_inside(dest, project.root / kept)
     holdout = read_holdout(project)
     with told(dest):  # before the holdout is spent
         dest.mkdir(parents=True, exist_ok=True)
@@ -96,11 +97,14 @@ def read_holdout(project: Project) -> Holdout:
     )
 
 
-def record(holdout: Holdout, changes: Sequence[tuple[str, object]]) -> str:
-    """Add a line to the ledger for each change, a name and its value; says how many of them are new."""
-    made = [
-        replace(holdout.line, results={}, changed=f"{name}={canonical_json(value).decode()}") for name, value in changes
-    ]
+def shown(value: object) -> str:
+    """A value of params.yaml as the ledger has it."""
+    return canonical_json(value).decode()
+
+
+def record(holdout: Holdout, changes: Sequence[str]) -> str:
+    """Add a line to the ledger for each change; says how many of them are new."""
+    made = [replace(holdout.line, results={}, changed=one) for one in changes]
     ledger = holdout.project.paths.ledger
     before = len(files.read_jsonl(ledger, Seen))
     new = len(files.update_jsonl(ledger, Seen, lambda seen: add(seen, *made))) - before
@@ -112,9 +116,11 @@ def damaged(holdout: Holdout, dest: Path) -> str:
     params, paths = holdout.project.params, holdout.project.paths
     asked = [pair for pair in zip(holdout.questions, holdout.labels, strict=True) if pair[1].category == "image"]
     table = of_params(PerturbationParams, "perturbation", params)
-    if not asked or not table.changes:
-        raise BadInputError("nothing to damage: no question about an image, or no perturbation.changes in params.yaml")
-    recorded = record(holdout, [(f"perturbation.{name}", table.changes[name]) for name in table.changes])
+    images = any(one.kind == "image" for one in holdout.answerer.library.entries.values())
+    if not (asked and images and table.changes):
+        raise BadInputError("nothing to damage: no image, no question about one, or no changes in params.yaml")
+    changes = [f"perturbation.{name}={shown(how)} (seed {table.seed})" for name, how in table.changes.items()]
+    recorded = record(holdout, changes)
     figures = results.read_figures(paths.metrics, list(holdout.gates))
     cases: list[Case] = []
     for met in ask_damaged(params, paths, holdout.answerer, holdout.gates, asked):
@@ -137,7 +143,7 @@ def ablated(holdout: Holdout, dest: Path) -> str:
     params, paths, listed = holdout.project.params, holdout.project.paths, load_ablations(holdout.project.params)
     if not listed:
         raise BadInputError("nothing to change: no ablations in params.yaml")
-    recorded = record(holdout, [(one.factor, one.value) for one in listed])
+    recorded = record(holdout, [f"{one.factor}={shown(one.value)}" for one in listed])
     indexed, unread = what_is_indexed(read_index(paths.index)), {one.id: False for one in holdout.labels}
     base = Base(
         files.read_captions(paths.captions) if uses_encoder(holdout.gates) else [],

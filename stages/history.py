@@ -13,7 +13,6 @@ from stages.calibration.ledger import Seen, gone, key
 from stages.errors import StaleThresholdError
 from stages.git import run_git
 from stages.hashing import canonical_json
-from stages.measures.story import plain
 
 SPECIAL, BACKSLASHED = re.compile(r"[][.*^$/\\]"), r"\\\g<0>"
 """What means something in a basic regular expression, and the same as plain characters."""
@@ -78,7 +77,7 @@ def _told(name: str, revision: str, line: Seen, edited: bool) -> Iterator[str]:
     expressions = [delete, "$a\\"] if edited else ["$a\\"]
     prepared = " ".join(["touch", file, "&&", "sed", "-i", *(f"-e {shlex.quote(one)}" for one in expressions), file])
     folder, last = os.path.split(name)
-    again = plain(f", asked again with {line.changed}") if line.changed else ""
+    again = f", asked again with {line.changed}" if line.changed else ""
     yield f"  system {line.system}{again}{', edited' if edited else ''}: in {_place(revision)}; bring it back:"
     shown = f"git -C {shlex.quote(folder or '.')} show {shlex.quote(f'{revision}:./{last}')}"
     yield f"    {prepared} && {shown} | {found} >> {file}"

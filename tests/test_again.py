@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stages import files
+from stages.calibration.ledger import Seen
 from stages.measures.ablation import Ablated
 from stages.measures.damage import Perturbed
 from tests.project import LEDGER, SMALL, Project
@@ -73,6 +74,9 @@ def test_clean_images_give_the_figures_of_the_holdout(damaged: Project, tmp_path
     (damaged.root / LABELS).unlink()
     printed = again(damaged, "perturbation", tmp_path / "made")
     assert "3 new lines" in printed and "clean" in printed
+    changes = {"hue": "[30,240]", "noise": "[32]", "rotation": "[90]"}  # another seed is another look
+    recorded = [one["changed"] for one in lines(damaged) if "changed" in one]
+    assert recorded == [f"perturbation.{name}={value} (seed 0)" for name, value in changes.items()]
     figures = json.loads((damaged.root / "artifacts/metrics.json").read_bytes())
     found = files.read_json(tmp_path / "made/results.json", Perturbed)
     for one in found.effects:
@@ -91,7 +95,23 @@ def test_what_the_ledger_does_not_know_is_not_asked(damaged: Project, tmp_path: 
     damaged.edit("params.yaml", "  budget: 600\n", "  budget: 599\n")
     assert "does not belong to what is here" in again(damaged, "perturbation", tmp_path / "made", status=3)
     (tmp_path / "taken").write_bytes(b"")
-    inside = damaged.root / SMALL / "corpus/made"
-    assert "name a folder elsewhere" in again(damaged, "ablations", inside, status=1)
     assert "already there" in again(damaged, "ablations", tmp_path / "taken", status=1)
     assert ledger.read_bytes() == before and not (tmp_path / "made").exists()
+
+
+def test_a_folder_that_cannot_be_or_belongs_to_the_project_costs_no_look(damaged: Project, tmp_path: Path) -> None:
+    before = lines(damaged)
+    (tmp_path / "file").write_bytes(b"")
+    assert "cannot be written" in again(damaged, "ablations", tmp_path / "file" / "made", status=1)
+    for place in (f"{SMALL}/corpus", f"{SMALL}/evaluation-only", "artifacts/holdout", "stages"):
+        told = again(damaged, "ablations", damaged.root / place / "made", status=1)
+        assert "name a folder elsewhere" in told and not (damaged.root / place / "made").exists()
+    assert lines(damaged) == before
+
+
+@pytest.mark.parametrize("value", ["", "\x1b[2J", "a\n", "\u202e"])
+def test_what_a_terminal_would_obey_is_no_line_of_a_ledger(value: str) -> None:
+    line = {"holdout": "h", "contract": "c", "system": "s", "results": {}}
+    for row in (line | {"changed": value}, line | {"system": value}):
+        rows, wrong = files.parse_jsonl(json.dumps(row).encode(), Seen)
+        assert not rows and wrong

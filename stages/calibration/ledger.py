@@ -7,9 +7,9 @@ no time and no order.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from stages.errors import StaleThresholdError
 from stages.hashing import hash_of
@@ -23,6 +23,10 @@ SYSTEM_SOURCES = (
     *("stages/settings.py", "stages/wellformed.py"),
 )
 """What answers. The rest of calibration decides nothing but thresholds, and their seals are hashed beside these."""
+
+
+Word = Annotated[str, Meta(pattern=r"\A[ -~]+\Z")]
+"""Printable ASCII, not empty: a terminal gets it as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,11 @@ class Seen:
              in the line of its evaluation.
     """
 
-    holdout: str
-    contract: str
-    system: str
+    holdout: Word
+    contract: Word
+    system: Word
     results: dict[str, Result]
-    changed: str | UnsetType = UNSET
+    changed: Word | UnsetType = UNSET
 
 
 def holdout_hash(questions: Iterable[Question], labels: Iterable[Label]) -> str:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from stages.calibration.ledger import Result, Seen
-from stages.measures.story import plain
 from stages.measures.table import aligned
 from stages.params import SYSTEMS
 
@@ -109,7 +108,7 @@ def meaning(seen_by: Sequence[Look], changed: Mapping[str, Sequence[str]]) -> st
 
 def again_lines(changed: Mapping[str, Sequence[str]]) -> list[str]:
     """Say with what each system was asked again; each of these is a look at the holdout too."""
-    return [plain(f"{system[:12]} was asked again with {', '.join(what)}.") for system, what in changed.items()]
+    return [f"{system[:12]} was asked again with {', '.join(what)}." for system, what in changed.items()]
 
 
 def basis(dev: int, holdout: int) -> str:

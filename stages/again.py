@@ -121,6 +121,7 @@ def damaged(holdout: Holdout, dest: Path) -> str:
         raise BadInputError("nothing to damage: no image, no question about one, or no changes in params.yaml")
     changes = [f"perturbation.{name}={shown(how)} (seed {table.seed})" for name, how in table.changes.items()]
     recorded = record(holdout, changes)
+    checkpoint = files.hash_file(paths.checkpoint) if uses_encoder(holdout.gates) else None
     figures = results.read_figures(paths.metrics, list(holdout.gates))
     cases: list[Case] = []
     for met in ask_damaged(params, paths, holdout.answerer, holdout.gates, asked):
@@ -131,7 +132,9 @@ def damaged(holdout: Holdout, dest: Path) -> str:
                 before = Before(path, answers, paths.metrics, figures[system]["answers"]["image"])
                 refuse_another(system, met.records[system], found, before)
             cases += found
-    made = summary(cases, asked, files.hash_file(paths.checkpoint) if uses_encoder(holdout.gates) else None)
+    if checkpoint != (files.hash_file(paths.checkpoint) if uses_encoder(holdout.gates) else None):
+        raise BadInputError(f"{paths.checkpoint}: changed while images were damaged; run it again")
+    made = summary(cases, asked, checkpoint)
     files.write_csv(dest / "cases.csv", [item.name for item in fields(Case)], map(astuple, cases))
     files.write_csv(dest / "curves.csv", Point._fields, curves(made.effects))
     files.write_rows(dest / "results.json", made)
